@@ -23,7 +23,7 @@ from pathlib import Path
 import callgrind
 import parts
 
-from dumbbell.runs import plan
+from dumbbell import plan
 from dumbbell.scenario import file
 
 HERE = Path(__file__).resolve().parent

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from measure import MEMORY, measure
 
-from dumbbell.runs import plan
+from dumbbell import plan
 from dumbbell.scenario import file
 
 HERE = Path(__file__).resolve().parent

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import paired
 
-from dumbbell.runs import plan
+from dumbbell import plan
 from dumbbell.scenario import file
 
 #: Samples a second, no multiple of what the engine may do regularly.

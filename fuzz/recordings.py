@@ -25,9 +25,9 @@ from typing import Any
 
 from throwing import arguments, refused, throw
 
+from dumbbell import plan
 from dumbbell.cli import trace_convert, trace_info, trace_series
 from dumbbell.errors import ScenarioError
-from dumbbell.runs import plan
 from dumbbell.scenario import file as scenario
 from dumbbell.scenario.recordings.forms import NAMES
 from dumbbell.scenario.recordings.model import Choice

@@ -24,10 +24,10 @@ from typing import Any
 
 from throwing import ROOT, StoppedError, arguments, refused, throw
 
+from dumbbell import plan
 from dumbbell._native import PlanError
 from dumbbell._native import run as run_plan
 from dumbbell.errors import ScenarioError
-from dumbbell.runs import plan
 from dumbbell.scenario import file as scenario
 from dumbbell.scenario import traces, units
 

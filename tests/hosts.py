@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dumbbell import plan
 from dumbbell.backends import ssh
-from dumbbell.runs import plan
 from dumbbell.scenario.file import from_dict
 
 SENDER, RECEIVER = "10.77.1.1", "10.77.2.1"

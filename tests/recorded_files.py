@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_text
-from dumbbell.runs import plan
+from dumbbell import ScenarioError, from_text, plan
 from dumbbell.scenario.recordings import reader
 from dumbbell.scenario.recordings.model import Choice, Recording
 

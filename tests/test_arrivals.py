@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_dict
-from dumbbell.runs import plan
+from dumbbell import ScenarioError, from_dict, plan
 from dumbbell.scenario.arrivals import Arrivals, expand
 
 PATH = {"rate": "40Mbps", "rtt": "40ms", "buffer": "1bdp"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.runs import plan
+from dumbbell import plan
 from dumbbell.scenario import file
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))

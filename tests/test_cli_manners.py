@@ -86,7 +86,7 @@ def test_a_fault_of_ours_is_one_line_and_says_how_to_see_more(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from dumbbell import cli as commands
-    from dumbbell.runs import origin
+    from dumbbell.plan import origin
 
     def broken() -> dict[str, str]:
         raise ZeroDivisionError("by zero\nand more")

@@ -16,10 +16,11 @@ import pytest
 
 import dumbbell
 from conftest import ROOT, Cli
+from dumbbell import plan
 from dumbbell.backends import cluster
 from dumbbell.backends.request import Request
 from dumbbell.errors import ScenarioError
-from dumbbell.runs import identity, plan
+from dumbbell.plan import identity
 from dumbbell.scenario.own import Own
 
 HAS_RAY = importlib.util.find_spec("ray") is not None

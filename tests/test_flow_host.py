@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import ScenarioError, _native
+from dumbbell import ScenarioError, _native, plan
 from dumbbell.backends import netem, pair, script
 from dumbbell.backends.request import Request
 from dumbbell.cli import main
 from dumbbell.results import packets
-from dumbbell.runs import plan
 from dumbbell.scenario.file import from_text
 from dumbbell.uml import script as guest
 from dumbbell.uml.controllers import Loaded

@@ -14,11 +14,10 @@ import pytest
 
 import dumbbell
 from conftest import SMALL
-from dumbbell import ControllerError, EngineError, ScenarioError, _native, from_text
+from dumbbell import ControllerError, EngineError, ScenarioError, _native, from_text, plan
 from dumbbell.backends import folder
 from dumbbell.backends.request import Request
 from dumbbell.errors import DiskFullError
-from dumbbell.runs import plan
 
 
 def made_in(out: Path, name: str = "run") -> folder.ResultFolder:

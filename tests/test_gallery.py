@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
-from dumbbell import Scenario, from_file
+from dumbbell import Scenario, from_file, plan
 from dumbbell.api import run
-from dumbbell.runs import plan
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))
 

@@ -8,7 +8,7 @@ import pytest
 
 import dumbbell
 from conftest import ROOT, Cli
-from dumbbell.runs import plan
+from dumbbell import plan
 from dumbbell.scenario import gallery
 
 ALL = sorted(

@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from dumbbell import ScenarioError, from_file
+from dumbbell import ScenarioError, from_file, plan
 from dumbbell.backends import netem, script, sockets, ssh, ssh_target
 from dumbbell.backends.request import Request
 from dumbbell.backends.tc import module
-from dumbbell.runs import plan
 from hosts import planned
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "commands"

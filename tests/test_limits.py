@@ -19,9 +19,8 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import ScenarioError, _native, from_dict, from_text
+from dumbbell import ScenarioError, _native, from_dict, from_text, plan
 from dumbbell.cli import main
-from dumbbell.runs import plan
 
 ONE: dict[str, Any] = {
     "duration": "2s",

@@ -15,10 +15,9 @@ import pytest
 
 import dumbbell
 from conftest import ROOT
-from dumbbell import kernel
+from dumbbell import kernel, plan
 from dumbbell.backends import linux
 from dumbbell.backends.request import Request
-from dumbbell.runs import plan
 from emulated import PAYLOAD, ran, scenario, untroubled, why_not
 
 

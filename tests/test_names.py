@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from dumbbell import plan
 from dumbbell.errors import ScenarioError
-from dumbbell.runs import plan
 from dumbbell.scenario import names
 from dumbbell.scenario.file import from_dict
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import ScenarioError, from_dict, from_file
+from dumbbell import ScenarioError, from_dict, from_file, plan
 from dumbbell.backends import tc
-from dumbbell.runs import plan
 from dumbbell.scenario import traces
 from dumbbell.scenario.qdiscs import Codel, Qdisc
 

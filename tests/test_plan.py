@@ -6,9 +6,8 @@ from pathlib import Path as FilePath
 
 import pytest
 
-from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, run
+from dumbbell import Flow, Jitter, Scenario, ScenarioError, from_text, plan, run
 from dumbbell import Path as Bottleneck
-from dumbbell.runs import plan
 from dumbbell.scenario.toml_text import to_toml
 
 

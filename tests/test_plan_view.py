@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dumbbell.results import plan_view
-from dumbbell.runs import plan
+from dumbbell import plan
+from dumbbell.plan import view as plan_view
 from dumbbell.scenario.file import from_text
 
 SECOND = 10**9

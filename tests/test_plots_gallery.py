@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from conftest import ROOT
-from dumbbell import ResultError, Results, from_file, plot
+from dumbbell import ResultError, Results, from_file, plan, plot
 from dumbbell.api import run
-from dumbbell.runs import plan
 from dumbbell.scenario.declare import is_written
 
 GALLERY = sorted((ROOT / "scenarios").glob("*.toml"))

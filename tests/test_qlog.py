@@ -12,10 +12,9 @@ import pytest
 
 import dumbbell
 from closed_form import rows
-from dumbbell import ScenarioError
+from dumbbell import ScenarioError, plan
 from dumbbell.backends import lacking
 from dumbbell.backends.request import Request
-from dumbbell.runs import plan
 from qlogs import PATH, as_quiche_reads, events, hold_against_grammar, records, told_at_samples
 
 FLOWS = """

@@ -9,12 +9,11 @@ import pytest
 
 import dumbbell
 from closed_form import rows
-from dumbbell import ScenarioError
+from dumbbell import ScenarioError, plan
 from dumbbell.backends import lacking
 from dumbbell.backends.request import Request
 from dumbbell.plots import look
 from dumbbell.results import packets
-from dumbbell.runs import plan
 
 PATH = """
 duration = "8s"

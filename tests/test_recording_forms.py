@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_text
+from dumbbell import ScenarioError, from_text, plan
 from dumbbell.cli import main
-from dumbbell.runs import plan
 from dumbbell.scenario import traces
 from dumbbell.scenario.recordings import forms
 from recorded_files import MS, S, form, notes, points, read, refused, values, warned

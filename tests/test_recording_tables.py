@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_text
-from dumbbell.runs import plan
+from dumbbell import ScenarioError, from_text, plan
 from dumbbell.scenario.recordings import headings
 from recorded_files import MS, S, notes, points, read, refused, values, warned
 

@@ -11,9 +11,8 @@ import pytest
 
 import dumbbell
 from closed_form import rows
-from dumbbell import ScenarioError, from_text
+from dumbbell import ScenarioError, from_text, plan
 from dumbbell.backends import tc
-from dumbbell.runs import plan
 
 TABLE = "time_s,rate_mbps,rtt_ms,loss_percent\n0,20,40,0\n2,5,80,0.5\n4,30,20,0\n6,10,60,1\n"
 HEAD = 'duration = "{duration}"\n[path]\nrate = "10Mbps"\nrtt = "20ms"\nbuffer = "50pkt"\n'

@@ -19,6 +19,8 @@ import pytest
 
 import dumbbell
 from conftest import SWEEP_PATH, Cli
+from dumbbell.plan.make import runs
+from dumbbell.plan.view import view
 from dumbbell.plots import reading
 from dumbbell.plots.figures import METRICS
 from dumbbell.report import html
@@ -27,8 +29,6 @@ from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
 from dumbbell.report.looks import CONTRAST, DARK, on_dark
 from dumbbell.report.overtime import bdps
-from dumbbell.results.plan_view import view
-from dumbbell.runs.plan import runs
 
 SWEEP = SWEEP_PATH + 'flow = [{ cca = "cubic" }, { cca = "bbr", name = "mine" }]\n'
 LINK = 'rate = "20Mbps"\nrtt = "20ms"\nbuffer = "1bdp"'

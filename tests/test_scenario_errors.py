@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell import Flow, Scenario, ScenarioError, from_file, from_text
+from dumbbell import Flow, Scenario, ScenarioError, from_file, from_text, plan
 from dumbbell import Path as Bottleneck
-from dumbbell.runs import plan
 
 BASE = {
     "duration": '"10s"',

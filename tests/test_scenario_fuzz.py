@@ -7,8 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dumbbell import ScenarioError, from_dict, from_text
-from dumbbell.runs import plan
+from dumbbell import ScenarioError, from_dict, from_text, plan
 from dumbbell.scenario.declare import Table, Variant
 from dumbbell.scenario.file import Flow, Host, Path, Record
 from dumbbell.scenario.routes import Ack, Link

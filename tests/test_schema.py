@@ -11,8 +11,7 @@ import jsonschema
 import pytest
 
 from conftest import ROOT
-from dumbbell import controllers, from_file
-from dumbbell.runs import plan
+from dumbbell import controllers, from_file, plan
 from dumbbell.scenario import schema
 from test_scenario_errors import BASE, CASES, toml
 

@@ -15,8 +15,7 @@ import pytest
 
 import dumbbell
 from conftest import Cli
-from dumbbell import ScenarioError
-from dumbbell.runs import plan
+from dumbbell import ScenarioError, plan
 from dumbbell.scenario.file import from_dict
 from dumbbell.scenario.toml_text import to_toml
 from dumbbell.serve.check import Desk

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell import ScenarioError, from_file, from_text
-from dumbbell.runs import plan
+from dumbbell import ScenarioError, from_file, from_text, plan
 from dumbbell.scenario.keylines import lines
 from dumbbell.scenario.source import as_written
 

@@ -21,7 +21,7 @@ from conftest import SMALL
 from dumbbell import ScenarioError, from_text
 from dumbbell.backends.folder import damage
 from dumbbell.errors import DiskFullError
-from dumbbell.runs import identity
+from dumbbell.plan import identity
 from dumbbell.runs.execute import execute
 from dumbbell.runs.job import Job
 from dumbbell.runs.jobs import jobs_of

@@ -19,11 +19,10 @@ import pytest
 
 import dumbbell
 from conftest import Cli
-from dumbbell import ScenarioError
+from dumbbell import ScenarioError, plan
 from dumbbell.judge.grammar import precision
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval, Sample, mean_interval
-from dumbbell.runs import plan
 from dumbbell.runs import vary as varying
 from dumbbell.runs.search import Bisection
 from dumbbell.runs.store import Store

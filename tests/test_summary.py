@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 import pytest
 
-from dumbbell import _native
-from dumbbell.runs import plan
+from dumbbell import _native, plan
 from dumbbell.scenario.file import from_dict
 
 PATH = {"rate": "20Mbps", "rtt": "40ms", "buffer": "100kB"}

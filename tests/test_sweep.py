@@ -16,7 +16,7 @@ import dumbbell
 from conftest import SMALL
 from dumbbell import ResultError, ScenarioError, _native, from_text, load
 from dumbbell.errors import EngineError
-from dumbbell.runs import origin
+from dumbbell.plan import origin
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.job import Job, Outcome
 from dumbbell.runs.jobs import jobs_of

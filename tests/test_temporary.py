@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dumbbell.runs.temporary import Temporary, clear
+from dumbbell.temporary import Temporary, clear
 
 
 @pytest.fixture
@@ -24,9 +24,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _another_process(place: Path) -> tuple[subprocess.Popen[str], Path]:
     """A process that holds a temporary folder until it reads a line."""
-    code = (
-        "from dumbbell.runs.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
-    )
+    code = "from dumbbell.temporary import Temporary; made = Temporary('cca'); print(made.path, flush=True); input()"
     given: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     child = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(place)}, **given)
     assert child.stdout is not None

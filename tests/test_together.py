@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import Flow, Scenario, ScenarioError, from_text, plot, ranged
+from dumbbell import Flow, Scenario, ScenarioError, from_text, plan, plot, ranged
 from dumbbell import Path as Bottleneck
+from dumbbell.plan import estimate
 from dumbbell.plots.cells import varied_keys
-from dumbbell.runs import estimate, plan
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.scenario.file import Given
 from dumbbell.scenario.toml_text import to_toml

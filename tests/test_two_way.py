@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import ScenarioError, cli, plot
+from dumbbell import ScenarioError, cli, plan, plot
 from dumbbell.results import metrics
-from dumbbell.runs import plan
 from dumbbell.scenario.file import from_dict
 
 LINK = {"rate": "20Mbps", "buffer": "1bdp"}
@@ -237,7 +236,7 @@ def test_of_hosts_the_last_probes_without_an_answer_are_under_way(answers: list[
 
 def test_every_controller_that_needs_marks_has_its_controller_at_both_ends() -> None:
     from dumbbell.backends import netem
-    from dumbbell.scenario.warn import NEED_MARKS
+    from dumbbell.plan.warn import NEED_MARKS
 
     for cca in sorted(NEED_MARKS):
         run = planned([{"cca": cca}, {"cca": cca, "direction": "up"}, {"cca": "cubic"}], up=LINK)

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from dumbbell import ScenarioError, from_file
-from dumbbell.runs import plan
-from dumbbell.runs.estimate import describe
+from dumbbell import ScenarioError, from_file, plan
+from dumbbell.plan.estimate import describe
 from dumbbell.scenario.file import from_dict
 from dumbbell.uml import script
 from dumbbell.uml.controllers import Loaded

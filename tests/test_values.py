@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dumbbell import Ack, Flow, Jitter, Path, Qdisc, Scenario, from_dict
-from dumbbell.runs import plan
+from dumbbell import Ack, Flow, Jitter, Path, Qdisc, Scenario, from_dict, plan
 from dumbbell.scenario.declare import is_written, raw, raw_at
 from dumbbell.scenario.file import Measure
 from dumbbell.scenario.schedule import Schedule

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import controllers, from_dict
-from dumbbell.runs import plan
-from dumbbell.scenario import warn
+from dumbbell import controllers, from_dict, plan
+from dumbbell.plan import warn
 
 QUEUE = {"rate": "10Mbps", "rtt": "20ms", "buffer": "2bdp"}
 

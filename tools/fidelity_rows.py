@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.runs import plan
+from dumbbell import plan
 from dumbbell.runs.jobs import folder_name
 from dumbbell.scenario.file import from_file
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan import Planned
+    from dumbbell.plan.make import Planned
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Scenario files of the repository: the table's own, and the few that CI runs.

@@ -187,8 +187,8 @@ def written_plans(folder: Path) -> list[Path]:
 
 def plans() -> Iterator[dict]:
     """A plan of every scenario that can be as short as that."""
+    from dumbbell import plan
     from dumbbell.errors import DumbbellError
-    from dumbbell.runs import plan
     from dumbbell.scenario import file
 
     long = [(ROOT / f"bench/scenarios/{name}.toml", changes) for name, *changes in LONG]

@@ -18,13 +18,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import kernel
+    from . import kernel, plan
     from . import plots as plot
     from .api import check, compare, find, run, sweep
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
     from .results.load import Result, Results, load
-    from .runs import plan
     from .scenario.file import Flow, Path, Record, Scenario, from_dict, from_file, from_text
     from .scenario.host import Host
     from .scenario.impairments import Jitter
@@ -44,7 +43,7 @@ _HOME = {
     "OutError": (".errors", "OutError"),
     "ResultError": (".errors", "ResultError"),
     "ScenarioError": (".errors", "ScenarioError"),
-    "plan": (".runs.plan", ""),
+    "plan": (".plan", ""),
     "Result": (".results.load", "Result"),
     "Results": (".results.load", "Results"),
     "load": (".results.load", "load"),

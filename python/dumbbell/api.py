@@ -24,8 +24,8 @@ from dumbbell.runs.place import Place
 from dumbbell.runs.progress import shown
 from dumbbell.runs.store import Store
 from dumbbell.runs.study import MOST, Choice, Found, Prepared, Study, prepared
-from dumbbell.runs.temporary import Temporary
 from dumbbell.scenario.own import Own
+from dumbbell.temporary import Temporary
 
 if TYPE_CHECKING:
     from dumbbell.comparison import Comparison
@@ -131,7 +131,7 @@ def check(
     ScenarioError
         The scenario, or its back end, cannot run as written.
     """
-    from dumbbell.runs.estimate import describe
+    from dumbbell.plan.estimate import describe
     from dumbbell.scenario.source import placed
 
     overrides = tuple(overrides)

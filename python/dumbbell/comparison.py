@@ -15,8 +15,8 @@ from dumbbell.results.figures import finite, measured, summary
 from dumbbell.runs.jobs import jobs_of
 
 if TYPE_CHECKING:
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import Window
     from dumbbell.runs.job import Job
     from dumbbell.scenario.file import Given
     from dumbbell.scenario.own import Own

@@ -11,7 +11,7 @@ from .errors import EngineError, ScenarioError, together, wrong
 from .scenario import units
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.plan.types import Plan
 
 #: A day, the longest that a path lasts, ns.
 _DAY_NS = 86_400_000_000_000
@@ -95,7 +95,7 @@ def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward:
 
 
 def _planned(path: Path, direction: Direction, name: str) -> Plan:
-    from .runs import plan as planning
+    from . import plan as planning
     from .scenario.file import from_dict
 
     if direction.rate is not None and direction.trace is not None:

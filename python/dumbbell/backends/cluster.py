@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.plan.types import Plan
     from dumbbell.scenario.own import Own
 
     from .request import Request

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import script, sockets, tables
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import LinkPlan, Plan
+    from dumbbell.plan.types import LinkPlan, Plan
 
 #: A packet in a queue that is longer than it holds several segments, bytes: 1514, and some for tags.
 _SEGMENT_BYTES = 1_600

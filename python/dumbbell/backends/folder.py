@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
 from dumbbell.files import MANIFEST_MAX, created, read_text
-from dumbbell.runs import identity, origin
+from dumbbell.plan import identity, origin
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.plan.types import Plan
 
     from .request import Request
 

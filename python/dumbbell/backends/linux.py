@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.scenario.warn import L4S, NEED_MARKS
+from dumbbell.plan.warn import L4S, NEED_MARKS
 
 from .folder import ResultFolder
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, Plan
+    from dumbbell.plan.types import FlowPlan, Plan
     from dumbbell.scenario.own import Own
 
     from .request import Request

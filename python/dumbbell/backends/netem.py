@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.scenario.warn import NEED_MARKS
+from dumbbell.plan.warn import NEED_MARKS
 
 from . import linux, pair, script, tc
 from .collected import Collected
@@ -31,7 +31,7 @@ from .session import Host, Session
 from .tc import Argv
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, Plan, ProbePlan, Stage
+    from dumbbell.plan.types import FlowPlan, Plan, ProbePlan, Stage
 
     from .request import Request
 

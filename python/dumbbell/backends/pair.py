@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.scenario.warn import NEED_MARKS
+from dumbbell.plan.warn import NEED_MARKS
 
 from . import script, tc
 from .collected import Collected
@@ -17,7 +17,7 @@ from .folder import ResultFolder
 from .session import GIVE_UP_S, Session, again, remove_all
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Plan
+    from dumbbell.plan.types import Plan
 
     from .request import Progress, Request
 

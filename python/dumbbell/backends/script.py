@@ -18,7 +18,7 @@ from . import prober
 from .tc import Argv, Step
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, Plan, ProbePlan
+    from dumbbell.plan.types import FlowPlan, HostPlan, Plan, ProbePlan
 
 #: First port of the data connections at the sender, one a flow; and where the first iperf3 server listens.
 DATA_PORT, SERVER_PORT = 50_000, 5_201

@@ -27,7 +27,7 @@ from .tc import Argv, Step
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dumbbell.runs.plan_types import FlowPlan, LinkPlan, Plan, ProbePlan
+    from dumbbell.plan.types import FlowPlan, LinkPlan, Plan, ProbePlan
 
     from .request import Request
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, Plan
+    from dumbbell.plan.types import FlowPlan, Plan
 
 #: ssthresh of a connection that has none (TCP_INFINITE_SSTHRESH, include/net/tcp.h).
 _INFINITE_SSTHRESH = 0x7FFFFFFF

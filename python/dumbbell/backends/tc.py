@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.results.plan_view import qdisc_of
+from dumbbell.plan.view import qdisc_of
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import LinkPlan, Plan, PolicerPlan
+    from dumbbell.plan.types import LinkPlan, Plan, PolicerPlan
 
 Argv = tuple[str, ...]
 

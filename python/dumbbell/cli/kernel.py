@@ -158,7 +158,7 @@ def load(arguments: argparse.Namespace) -> int:
 
 def module(arguments: argparse.Namespace) -> int:
     """Compile some as kernel modules; stdout is the paths of the files."""
-    from dumbbell.runs.temporary import Temporary
+    from dumbbell.temporary import Temporary
     from dumbbell.uml import modules
 
     if arguments.kernel_name is not None and len(arguments.names) > 1:

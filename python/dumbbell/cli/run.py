@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError
+from dumbbell.plan import warn
 from dumbbell.runs import interrupts
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.job import Job
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import Place
 from dumbbell.runs.progress import Progress, screen
-from dumbbell.scenario import warn
 from dumbbell.scenario.file import Given, from_file
 from dumbbell.scenario.own import Own
 

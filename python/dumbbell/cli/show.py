@@ -27,7 +27,7 @@ from .rows import text as table_text
 from .table import csv_cell
 
 if TYPE_CHECKING:
-    from dumbbell.results.plan_view import PlanView
+    from dumbbell.plan.view import PlanView
 
 #: Rows that `dumbbell run` prints at its end.
 ROWS_MAX = 40

@@ -16,7 +16,7 @@ from . import OK
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
     from dumbbell import backends
-    from dumbbell.runs.estimate import describe
+    from dumbbell.plan.estimate import describe
     from dumbbell.scenario.file import from_file
     from dumbbell.scenario.own import Own
     from dumbbell.scenario.source import placed

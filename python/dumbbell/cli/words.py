@@ -16,7 +16,7 @@ def help_(arguments: argparse.Namespace) -> int:
 
 def version(_: argparse.Namespace) -> int:
     """Versions of package, engine and Python, and the commit."""
-    from dumbbell.runs import origin
+    from dumbbell.plan import origin
 
     versions = {**origin.versions(), "commit": origin.git_revision() or "unknown"}
     print(" ".join(f"{name} {value}" for name, value in versions.items()))

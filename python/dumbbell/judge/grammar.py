@@ -19,8 +19,8 @@ from dumbbell.results.catalogue import canonical, figure, of_bottleneck
 from .questions import Bound, Precision, Sign
 
 if TYPE_CHECKING:
+    from dumbbell.plan.view import PlanView
     from dumbbell.results.figures import Row
-    from dumbbell.results.plan_view import PlanView
 
 _FORM = re.compile(
     r"\s*(\w+(?:@[\w.-]+)?)\s*(>=|<=|==|!=|>|<|(?<=\s)ci(?=\s))\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(%?)\s*"

@@ -12,8 +12,8 @@ from . import groups, keys, look
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dumbbell.plan.view import LinkView, Window
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import LinkView, Window
 
     from .groups import Group
     from .keys import VariedKey

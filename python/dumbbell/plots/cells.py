@@ -17,8 +17,8 @@ from .keys import FOLDER, SCENARIO
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
-    from dumbbell.results.plan_view import Window
 
     from .figures import Metric
     from .groups import Group

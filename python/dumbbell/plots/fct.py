@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
     from dumbbell.results.metrics import Column
-    from dumbbell.results.plan_view import Window
 
     from .groups import Group
 

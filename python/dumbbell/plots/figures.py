@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
 
 if TYPE_CHECKING:
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import Window
 
     from .groups import Group
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from dumbbell.plan.view import LinkView, PlanView, Window
     from dumbbell.results.load import Result, Results
-    from dumbbell.results.plan_view import LinkView, PlanView, Window
 
     from .reading import Grid
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
-    from dumbbell.results.plan_view import Window
 
 
 @style.styled

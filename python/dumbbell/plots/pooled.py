@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Results
-    from dumbbell.results.plan_view import Window
 
     from .tradeoff import Point
 

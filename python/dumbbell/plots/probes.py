@@ -12,8 +12,8 @@ from . import captions, look, reading, series, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
-    from dumbbell.results.plan_view import Window
 
 #: Colours of series of probes, in their order.
 _COLOURS = (look.BLUE, look.VERMILION, look.GREEN, look.GREY)

@@ -11,9 +11,9 @@ from . import captions, look, reading, series, style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dumbbell.plan.view import LinkView, Window
     from dumbbell.results.load import Result, Results
     from dumbbell.results.metrics import Column
-    from dumbbell.results.plan_view import LinkView, Window
 
 #: Drops are marked along the top of the axes, and marks below them.
 _DROPS_AT, _MARKS_AT = 0.98, 0.94

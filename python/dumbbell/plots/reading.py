@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
     import pyarrow
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result
     from dumbbell.results.metrics import Column
-    from dumbbell.results.plan_view import Window
 
 #: What an axis calls the round-trip times of a kernel.
 SMOOTHED = "Smoothed RTT (ms)"

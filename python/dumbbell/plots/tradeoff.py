@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
-    from dumbbell.results.plan_view import Window
 
     from .cells import Cell
     from .groups import Group

@@ -15,9 +15,9 @@ from dumbbell.results.load import Results, load
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dumbbell.plan.view import Window
     from dumbbell.results.catalogue import Measured
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import Window
 
 
 class Folder(NamedTuple):

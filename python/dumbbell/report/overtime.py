@@ -24,10 +24,10 @@ from .gathered import labels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dumbbell.plan.view import PlanView
     from dumbbell.plots.groups import Group
     from dumbbell.results.catalogue import Measured
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import PlanView
     from dumbbell.results.statistic import Column
 
 #: Numbers that the series of a page may have, which are about 6 bytes each; what a line has at least and at most.

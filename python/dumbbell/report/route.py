@@ -12,8 +12,8 @@ from .looks import pair
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dumbbell.plan.view import LinkView
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import LinkView
 
 #: Scenarios that are drawn.
 MOST = 4

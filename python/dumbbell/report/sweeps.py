@@ -13,11 +13,11 @@ from . import looks
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dumbbell.plan.view import Window
     from dumbbell.plots.cells import Cell, Found
     from dumbbell.plots.keys import VariedKey
     from dumbbell.plots.vary import Layout
     from dumbbell.results.load import Results
-    from dumbbell.results.plan_view import Window
 
     from .gathered import Gathered
 

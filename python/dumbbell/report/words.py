@@ -14,10 +14,10 @@ from .gathered import labels
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dumbbell.plan.view import LinkView, PlanView
     from dumbbell.results.catalogue import Measured
     from dumbbell.results.figures import Row
     from dumbbell.results.load import Result
-    from dumbbell.results.plan_view import LinkView, PlanView
 
 _NAMES = ("goodput", "share", "fct", "jain", "drops", "marks")
 #: Of each link that is told of.

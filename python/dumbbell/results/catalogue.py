@@ -18,8 +18,9 @@ from dumbbell.errors import wrong
 from . import metrics
 
 if TYPE_CHECKING:
+    from dumbbell.plan.view import Window
+
     from .load import Result
-    from .plan_view import Window
 
     Tables = Callable[[Result, Sequence[int], Window | None], float]
     Times = Callable[[Result, Sequence[int], Window | None], metrics.Distribution]

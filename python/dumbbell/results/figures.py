@@ -20,8 +20,9 @@ from .statistic import Interval, Sample, joined
 from .windows import inside
 
 if TYPE_CHECKING:
+    from dumbbell.plan.view import Window
+
     from .load import Result
-    from .plan_view import Window
 
 #: Runs with more flows than this are shown by table by default.
 FLOWS_MAX = 8

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from dumbbell.errors import EngineError, ResultError, listed
 from dumbbell.files import UnreadableError, regular
+from dumbbell.plan.view import PlanView
 
 from . import manifest as manifests
 from .manifest import Manifest, Summary
-from .plan_view import PlanView
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from dumbbell.plan.view import Window as Span
 from dumbbell.scenario.units import FRAME_BYTES
 
 from .columns import flow_column, joined, queue_column
-from .plan_view import Window as Span
 from .statistic import (
     Distribution,
     Interval,

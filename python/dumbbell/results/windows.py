@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dumbbell.errors import ResultError
+from dumbbell.plan.view import Window as Span
 
 from .columns import flow_column, queue_column, sample_column
-from .plan_view import Window as Span
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from dumbbell.plan.view import LinkView
+
     from .load import Result
-    from .plan_view import LinkView
     from .statistic import Column
 
     Mask = NDArray[np.bool_]

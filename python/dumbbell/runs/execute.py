@@ -114,7 +114,7 @@ class Execution:
 
     def _beside_the_store(self) -> Place:
         """An empty folder that goes at the end."""
-        from .temporary import Temporary
+        from dumbbell.temporary import Temporary
 
         temporary = Temporary("runs")
         self._leave.callback(temporary.remove)

@@ -12,10 +12,11 @@ from dumbbell.backends.folder import manifest_text, remove
 from dumbbell.backends.request import Request
 from dumbbell.errors import DumbbellError
 from dumbbell.files import UnreadableError, make_folder
+from dumbbell.plan import identity
+from dumbbell.plan.make import Planned
 
-from . import identity, locks
+from . import locks
 from .place import manifest_of
-from .plan import Planned
 from .store import LOCKS, refuse_strangers
 
 if TYPE_CHECKING:

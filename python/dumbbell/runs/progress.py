@@ -129,7 +129,7 @@ def is_notebook() -> bool:
 
 def effort(job: Job) -> int:
     """How much longer than others a run takes, in any unit: by its duration in real time, elsewhere by its packets."""
-    from .estimate import packets  # needs much that a run does not, and start-up counts
+    from dumbbell.plan.estimate import packets  # needs much that a run does not, and start-up counts
 
     planned = job.planned.plan
     if backends.kind(job.request.on).is_real_time:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.backends.folder import MANIFEST, damage, manifest_text, remove
 from dumbbell.errors import ResultError, listed
 from dumbbell.files import UnreadableError
+from dumbbell.plan import identity
 
-from . import identity
 from .place import manifest_of, strangers
 
 if TYPE_CHECKING:

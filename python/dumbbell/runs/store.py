@@ -27,8 +27,9 @@ from dumbbell import backends
 from dumbbell.backends.folder import BESIDE, ResultFolder, damage, manifest_text, remove, system_error
 from dumbbell.errors import EngineError, ResultError
 from dumbbell.files import make_folder
+from dumbbell.plan import identity
 
-from . import identity, locks
+from . import locks
 from .job import Job
 from .place import is_left, manifest_of, strangers
 from .pool import Make

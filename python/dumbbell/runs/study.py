@@ -15,9 +15,9 @@ from dumbbell.judge import UNCLEAR, UNJUDGED, Bound, Precision, Word
 from dumbbell.judge.grammar import refuse_doubted
 from dumbbell.judge.questions import FIRST
 from dumbbell.judge.verdict import worst
+from dumbbell.plan.view import PlanView, view
 from dumbbell.results import figures
 from dumbbell.results.catalogue import figure
-from dumbbell.results.plan_view import PlanView, view
 from dumbbell.scenario.file import Given, Scenario
 from dumbbell.scenario.own import Own
 

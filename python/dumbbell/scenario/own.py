@@ -120,7 +120,7 @@ def _digest(file: Path) -> str:
 def _compiled(file: Path) -> Source:
     import threading
 
-    from dumbbell.runs.temporary import Temporary
+    from dumbbell.temporary import Temporary
 
     digest = _digest(file)  # before the compiler reads it: not every file has an end
     folder = Temporary("cca")

@@ -38,7 +38,7 @@ from .schedule import Rate, Rtt, Schedule
 from .units import ETHERNET_BYTES, FRAME_BYTES, span_text
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import LinkPlan, PolicerPlan, RatePlan, TracePlan
+    from dumbbell.plan.types import LinkPlan, PolicerPlan, RatePlan, TracePlan
 
     from .file import Flow, Path
     from .keytypes import (

@@ -180,7 +180,7 @@ class _Coming:
     def __init__(self, plan: Any) -> None:
         import msgspec
 
-        from dumbbell.results.plan_view import PlanView
+        from dumbbell.plan.view import PlanView
 
         self.plan = msgspec.convert(json.loads(json.dumps(plan)), PlanView)
 

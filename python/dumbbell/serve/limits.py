@@ -5,12 +5,13 @@ from __future__ import annotations
 from math import isqrt, prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from dumbbell import plan
 from dumbbell.errors import ScenarioError
-from dumbbell.runs import estimate, plan
+from dumbbell.plan import estimate
 from dumbbell.scenario import axes, units
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan import Planned
+    from dumbbell.plan.make import Planned
     from dumbbell.scenario.file import Scenario
 
 #: Largest body of a request, bytes: the largest scenario (`files.SCENARIO_MAX`) as JSON, with room for escapes.

@@ -15,7 +15,7 @@ from dumbbell.controllers import NAME_MAX, known
 from dumbbell.errors import ScenarioError, wrong
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, Plan
+    from dumbbell.plan.types import FlowPlan, Plan
     from dumbbell.scenario.own import Own
 
     from .modules import Wanted

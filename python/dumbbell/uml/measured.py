@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.backends import tables
-from dumbbell.results.plan_view import LinkView, view
+from dumbbell.plan.view import LinkView, view
 
 from . import script
 from .network import is_up, routed
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, Plan, ProbePlan
+    from dumbbell.plan.types import FlowPlan, Plan, ProbePlan
 
 #: A number that is not set.
 _UNSET = 0xFFFFFFFF

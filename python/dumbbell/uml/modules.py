@@ -67,7 +67,7 @@ def build(wanted: Sequence[Wanted], tree: Path, cache: Path, *, arch: str | None
     tree or a program is not there.
     """
     from dumbbell import _native
-    from dumbbell.runs.temporary import Temporary
+    from dumbbell.temporary import Temporary
 
     _check_tree(tree)
     scratch = Temporary("modules")

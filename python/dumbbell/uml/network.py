@@ -41,7 +41,7 @@ from dumbbell.errors import ScenarioError
 from . import ways
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Stage
+    from dumbbell.plan.types import FlowPlan, HostPlan, LinkPlan, Plan, ProbePlan, Stage
 
 #: Slowest rate that the guest's shapers can have with a burst of two frames, bit/s: an outage.
 _OUTAGE_BPS = 100

@@ -13,13 +13,13 @@ from dumbbell.backends import tc
 from dumbbell.backends.script import DATA_PORT, IN_ONE_KERNEL, host_of, refuse_hosts, sysctls
 from dumbbell.backends.tables import IPERF3_GREETING
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.results.plan_view import link_of, qdisc_of
+from dumbbell.plan.view import link_of, qdisc_of
 
 from . import ways
 from .network import Network, hosts, routed
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import FlowPlan, HostPlan, LinkPlan, Plan, Settings
+    from dumbbell.plan.types import FlowPlan, HostPlan, LinkPlan, Plan, Settings
 
     from .controllers import Loaded
 

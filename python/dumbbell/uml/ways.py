@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan_types import Stage, Steps
+    from dumbbell.plan.types import Stage, Steps
 
 
 class Crossed(NamedTuple):

@@ -1,4 +1,4 @@
-//! What the engine runs: every quantity absolute, explicit and an integer. `python/dumbbell/runs/plan.py`
+//! What the engine runs: every quantity absolute, explicit and an integer. `python/dumbbell/plan/make.py`
 //! makes it from what a person writes; `docs/plan.md` is its reference.
 
 mod flow;

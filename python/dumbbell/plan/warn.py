@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from . import axes, units
-from .declare import is_written, raw_at
-from .impairments import GilbertElliott, RandomLoss, SteppedLoss
-from .qdiscs import Fifo, Qdisc, Red
+from dumbbell.scenario import axes, units
+from dumbbell.scenario.declare import is_written, raw_at
+from dumbbell.scenario.impairments import GilbertElliott, RandomLoss, SteppedLoss
+from dumbbell.scenario.qdiscs import Fifo, Qdisc, Red
 
 if TYPE_CHECKING:
-    from dumbbell.runs.plan import Planned
-    from dumbbell.runs.plan_types import FlowPlan, LinkPlan, Plan, Stage
+    from dumbbell.scenario.file import Flow, Path, Scenario
+    from dumbbell.scenario.routes import Link, Up
 
-    from .file import Flow, Path, Scenario
-    from .routes import Link, Up
+    from .make import Planned
+    from .types import FlowPlan, LinkPlan, Plan, Stage
 
 #: Controllers that draw no random numbers; the others, and those of the user's own, may.
 STEADY = frozenset({"reno", "cubic", "htcp", "vegas", "dctcp", "prague"})

@@ -20,7 +20,7 @@ from . import origin
 if TYPE_CHECKING:
     from dumbbell.backends.request import Request
 
-    from .plan_types import FlowPlan, LinkPlan
+    from .types import FlowPlan, LinkPlan
 
 #: Grows when what a key is made of changes.
 _FORM = 1

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from dumbbell import backends
 from dumbbell.backends.request import Request
-from dumbbell.results.plan_view import link_of
-from dumbbell.scenario import axes, units, warn
+from dumbbell.runs import pool
+from dumbbell.scenario import axes, units
 from dumbbell.scenario.declare import raw_at
 from dumbbell.scenario.file import Scenario
 from dumbbell.scenario.own import Own
 from dumbbell.scenario.schedule import Schedule
 
-from . import plan, pool
+from . import make, warn
+from .view import link_of
 
 if TYPE_CHECKING:
-    from .plan_types import FlowPlan, LinkPlan, Plan, ProbePlan, Settings, Stage
+    from .types import FlowPlan, LinkPlan, Plan, ProbePlan, Settings, Stage
 
 #: What a run on real hosts takes in addition to its duration, seconds: namespaces and programs start and end.
 REAL_START_S = 2.0
@@ -51,9 +52,9 @@ def describe(
     """The scenario as paragraphs (grid, each path, its flows, and the time that it takes on a back end), and what there
     is to warn of. Raises ScenarioError for what the back end cannot run.
     """
-    runs = plan.runs(scenario, own.known() if own else None, once=backends.kind(on).is_exact)
+    runs = make.runs(scenario, own.known() if own else None, once=backends.kind(on).is_exact)
     first = [run for run in runs if run.repetition == 0]
-    cases = [case for case, _ in zip(plan.cases(scenario), range(RUNS_SHOWN))]
+    cases = [case for case, _ in zip(make.cases(scenario), range(RUNS_SHOWN))]
     grid = [f"{', '.join(axis.keys)}: {', '.join(map(_point, axis.points))}" for axis in axes.of(scenario)]
     repeated = (
         f" ({len(first)} x {scenario.repetitions} repetitions)"
@@ -113,11 +114,11 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
     )
 
 
-def _case(case: plan.Case, planned: Plan, *, drawn: bool) -> list[str]:
+def _case(case: make.Case, planned: Plan, *, drawn: bool) -> list[str]:
     path, link, duration = case.scenario.path, planned["links"][0], planned["duration_ns"]
     goes_up = any(_is_up(flow) for flow in planned["flows"])
     head = units.varied_text(case.vary)
-    bdp = plan.bdp_bytes(path, link["rate_bps"])
+    bdp = make.bdp_bytes(path, link["rate_bps"])
     rtt = _rtt(path.rtt) if isinstance(path.rtt, Schedule) else raw_at(path, "rtt")
     bdp_text = (
         "" if bdp is None else f", RTT {rtt}, BDP {units.bytes_text(bdp)} ({bdp / units.FRAME_BYTES:.1f} packets)"

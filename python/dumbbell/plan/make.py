@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import controllers
 from dumbbell.errors import ScenarioError, together, wrong
-from dumbbell.scenario import arrivals, axes, recorded, routes, schedule, units, warn
+from dumbbell.scenario import arrivals, axes, recorded, routes, schedule, units
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import Flow, Limits, Measure, Path, Record, Scenario
 from dumbbell.scenario.host import Host
@@ -21,8 +21,10 @@ from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import Link, Up
 from dumbbell.scenario.workloads import Probes
 
+from . import warn
+
 if TYPE_CHECKING:
-    from .plan_types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, ProbePlan, Settings
+    from .types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, ProbePlan, Settings
 
 #: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
 FLOWS_MAX = 49_151
