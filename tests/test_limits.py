@@ -131,6 +131,12 @@ def test_a_panic_in_the_engine_ends_its_own_run_with_a_message(
 # --- work and memory
 
 
+def test_a_run_that_ends_before_the_first_look_at_its_limits_is_held_to_them(tmp_path: Path) -> None:
+    given = {**scenario(), "limits": {"events": 1}}
+    with pytest.raises(dumbbell.EngineError, match=r"more than 1 events per simulated second"):
+        dumbbell.run(given, tmp_path / "out")
+
+
 def test_events_per_simulated_second_are_bounded(tmp_path: Path) -> None:
     given = {**scenario(rate="1Gbps"), "limits": {"events": 10_000}}
     with pytest.raises(

@@ -56,6 +56,8 @@ CASES = [
     ({"path.delay": '"60s"'}, "path.delay: comes to an RTT of 60.02 s with all delays of the flow's way, wanted 60 s at most"),
     ({"path.qdisc": '"codel"', "path.burst": '"0B"'}, 'path.burst: got "0B", wanted above zero: a serial line (0B) has a drop-tail queue and no trace'),
     ({"flow": '[{ cca = "cubic", count = 0 }]'}, "flow: got count = 0 in every [[flow]] of this run, wanted a flow in one of them"),
+    ({"flow": '[{ cca = "cubic", workload = { kind = "on_off", on = "1ns", off = "1ns" } }]'},
+     'flow[0].workload: got {"kind": "on_off", "on": "1ns", "off": "1ns"}, wanted at most 1000000 on times per second, which limits.messages raises (it comes to 500000000)'),
     ({"path.rtt": '{ from = nan, to = inf, steps = 2 }'}, "path.rtt: got NaN, wanted a finite number"),
     ({"path.loss": '{ p = "1%" }'}, 'path.loss.model: missing: one of: "random", "gilbert_elliott", "four_state", "steps", "trace", "packets"'),
     ({"path.loss": '{ model = "gilbert_elliott", p = "1%" }'}, "path.loss.r: missing: share of packets that change back"),

@@ -150,6 +150,8 @@ impl<T: Traffic> World<T> {
             }
         }
         self.check_networks()?;
+        // Short runs end before the first look at their bounds.
+        self.check_bounds()?;
         self.shared.now = self.shared.end;
         for (i, flow) in self.flows.iter_mut().enumerate() {
             if flow.is_running() {
@@ -174,13 +176,18 @@ impl<T: Traffic> World<T> {
         if self.events >= self.next_check {
             let per_flow = EVENTS_PER_CHECK_OF_FLOW * self.flows.len() as u64;
             self.next_check = self.events + per_flow.max(EVENTS_PER_CHECK);
-            let messages: u64 = self.flows.iter().map(Flow::messages_held).sum();
-            let probes: usize = self.probers.iter().map(|prober| prober.log.len()).sum();
-            let packets = self.shared.down.under_way() + self.shared.up.under_way();
-            let held = Held { packets, messages: messages + probes as u64 };
-            bounds::check(&self.limits, self.shared.now, self.events, held)?;
+            self.check_bounds()?;
         }
         Ok(())
+    }
+
+    /// Checks what the run has cost so far.
+    fn check_bounds(&self) -> Result<(), RunError> {
+        let messages: u64 = self.flows.iter().map(Flow::messages_held).sum();
+        let probes: usize = self.probers.iter().map(|prober| prober.log.len()).sum();
+        let packets = self.shared.down.under_way() + self.shared.up.under_way();
+        let held = Held { packets, messages: messages + probes as u64 };
+        Ok(bounds::check(&self.limits, self.shared.now, self.events, held)?)
     }
 
     /// Refuses what a step of one of the networks has come to.

@@ -498,11 +498,21 @@ class _Flows(NamedTuple):
         if flow.transport.FORM == "quinn" and made["kind"] == "on_off" and made["rate_bps"] is None:
             accepted = "on times with a rate: a stream of quinn cannot take back what was written when one ends"
             raise wrong(f"{at}.workload", raw(flow.workload), accepted)
+        self._check_pauses(made)
         rate, size = made.get("rate_bps"), made.get("message_bytes")
         if rate and size and rate > self.limits.messages * size * 8:
             wanted = f"at most {self.limits.messages} messages per second, which limits.messages raises"
             raise wrong(f"{at}.workload", raw(flow.workload), f"{wanted} (it comes to {rate // (8 * size)})")
         return made
+
+    def _check_pauses(self, made: Settings) -> None:
+        """Raise ScenarioError for on and off times so short that a run would do nothing else."""
+        if made["kind"] != "on_off":
+            return
+        times = 10**9 // max(made["on"]["ns"] + made["off"]["ns"], 1)
+        if times > self.limits.messages:
+            wanted = f"at most {self.limits.messages} on times per second, which limits.messages raises"
+            raise wrong(f"{self.at}.workload", raw(self.flow.workload), f"{wanted} (it comes to {times})")
 
 
 def _close(quantity: str) -> str:
