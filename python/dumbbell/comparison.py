@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario.file import Given
     from dumbbell.scenario.own import Own
 
-#: What makes the flows on every back end where a scenario leaves it open and one of them runs in real time, which takes
-#: this program: the others are to do what it does.
+#: Default traffic generator when any of the back ends runs in real time. These use iperf3, so the others imitate it.
 TRAFFIC = "iperf3"
 #: Most back ends at once.
 MOST = 3

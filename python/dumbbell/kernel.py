@@ -108,7 +108,7 @@ class Loaded:
         self._native = native
         self.name: str = native.name
         self.kernel_name: str = native.kernel_name
-        #: Namespaces whose default was an earlier load of the name, which would have stayed it; it is this one now.
+        #: Network namespaces whose default controller was the previous version; switched to this one.
         self.renewed: list[str] = native.renewed
 
     def keep(self) -> None:
@@ -157,7 +157,7 @@ def load(
 def loaded() -> dict[str, tuple[str, bool]]:
     """Those that are loaded: of each name, the kernel's name and whether it stays without its process.
 
-    Of several of one name it is the one that has the kernel's name for it, else the first by number; `status` tells of
+    If several loads share a name, the one that owns the kernel's name for it; otherwise the lowest id. `status` lists
     all.
     """
     from . import _native

@@ -118,8 +118,8 @@ def warnings(request: Request) -> list[str]:
 
 
 def ecn_warnings(plan: Plan) -> Iterator[str]:
-    """What controllers that live on marks lack in a kernel: a receiver that echoes each mark, which is part of Linux's
-    own DCTCP and of no controller of ours, and ECT(1).
+    """Warnings for ECN controllers on Linux: only the kernel's own DCTCP makes the receiver echo every mark, and ECT(1)
+    cannot be sent.
     """
     ccas = dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in NEED_MARKS)
     available = AVAILABLE.read_text().split() if AVAILABLE.exists() else []

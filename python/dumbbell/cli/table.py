@@ -46,9 +46,7 @@ def console() -> Console:
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Those columns that fit next to each other, and those left out, which have the highest ranks. Empty ones are
-    neither.
-    """
+    """Split the columns into those that fit in `width` and those omitted, highest rank first. Empty columns are dropped."""
     kept = [column for column in columns if not column.rank or any(column.cells)]
     gone: list[Column] = []
     while sum(column.width + _GAP for column in kept) - _GAP > width and any(column.rank for column in kept):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 #: Part of the run or window, at either end, in which a flow need not be there to count in Jain's index.
 JAIN_MARGIN = 0.1
-#: Part of what a link can send that it may seem to have sent too much.
+#: Share of its capacity by which a link may seem to exceed it.
 ROUNDING = 0.01
 
 

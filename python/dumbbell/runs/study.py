@@ -95,9 +95,8 @@ def prepared(
 class Looked(NamedTuple):
     """One point of a search: the value, which of the conditions hold, and the figures that they are about.
 
-    Of several rows a figure is that of the row that is the furthest from meeting the condition; `flows` has its name.
-    `lacking` has the figures that a row lacks in some repetitions: in how many, and of how many. Conditions on them do
-    not hold.
+    With several rows, the figure of the worst row; `flows` names it. `lacking` maps figures missing in some repetitions
+    to (missing, total); conditions on them do not hold.
     """
 
     value: Any

@@ -32,8 +32,7 @@ impl Traffic {
         }
     }
 
-    /// What is to transfer of `size` bytes, in writes of which length, bytes: as close above the size as whole
-    /// writes get.
+    /// Rounds `size` up to whole writes: bytes in total, and bytes per write.
     pub fn writes(size: u64) -> (u64, u64) {
         let count = size.div_ceil(WRITE_BYTES);
         (size, size.div_ceil(count))

@@ -4,8 +4,8 @@
 use crate::schema::FlowRow;
 use serde::Deserialize;
 
-/// Part of what a link can send that it may seem to have sent too much: times are rounded, and what crosses a link in the
-/// moments of begin and end counts whole.
+/// Share of its capacity by which a link may seem to exceed it: times are rounded, and packets that cross the link at
+/// the begin and the end count whole.
 const ROUNDING: f64 = 0.01;
 
 /// Mean and percentiles of times, us.
@@ -116,7 +116,7 @@ pub struct RunTotals {
 }
 
 impl LinkTotals {
-    /// What left a link of what could; up to [`ROUNDING`] above 1 counts as 1, and more is shown as it is.
+    /// Bytes sent over capacity; up to [`ROUNDING`] above 1 counts as 1, and more is shown as it is.
     pub fn utilization(&self) -> f64 {
         let full = ratio(self.sent_bytes, self.capacity_bytes);
         if full > 1.0 + ROUNDING {

@@ -23,7 +23,7 @@ impl Receiver {
         }
     }
 
-    /// In how many pieces lies what is in order and unread before this segment, before which there are `bytes` bytes.
+    /// Number of buffers that hold the in-order unread data before `seq`, which is `bytes` long.
     #[inline]
     fn pieces_up_to(&self, seq: u32, bytes: u64) -> u32 {
         pieces(seq - self.read_seq, self.copied, bytes)
