@@ -46,7 +46,7 @@ def console() -> Console:
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Split the columns into those that fit in `width` and those omitted, highest rank first. Empty columns are dropped."""
+    """Split the columns into those that fit in `width` and those omitted, highest rank first, without empty ones."""
     kept = [column for column in columns if not column.rank or any(column.cells)]
     gone: list[Column] = []
     while sum(column.width + _GAP for column in kept) - _GAP > width and any(column.rank for column in kept):
