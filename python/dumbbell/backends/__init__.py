@@ -89,6 +89,8 @@ def lacking(request: Request) -> str:
     """
     _refuse_qlog(request)
     which = kind(request.on)
+    if request.on == "sim":
+        request.own.check(flow["cca"] for flow in request.planned.plan["flows"])
     if which.has_hosts or which.is_exact:
         return ""
     try:

@@ -132,7 +132,7 @@ def _check_kind(arguments: argparse.Namespace, names: list[str]) -> None:
 
 def _refuse(arguments: argparse.Namespace, names: list[str], traffic: str | None) -> None:
     """Raise what one of the back ends has against a run, before any of them has run anything."""
-    own = Own.load(arguments.cca)
+    own = Own.load(arguments.cca, on=names)
     for name in names:
         for job in run.jobs(_on(arguments, name), own, traffic)[1]:
             lacking = backends.lacking(job.request)

@@ -76,7 +76,7 @@ def sweep(
         A run failed; the finished ones stay in the store.
     """
     choice = Choice(varying.of(vary or {}), together, sample, seed, repetitions, _goals(until), most, by, flows)
-    made, place = prepared(scenario, choice, own=Own.load(cca), on=on), Store(store)
+    made, place = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on), Store(store)
     study = _done(made, choice, place, jobs, lambda study: study.run(), on=on, progress=progress)
     return place.results([job for job in made.jobs if job.number in study.finished])
 
@@ -131,7 +131,7 @@ def find(
     choice = Choice(varying.of(vary or {}), together, None, 1, repetitions, _goals(until), most, by, flows)
     found: list[Found] = []
 
-    made = prepared(scenario, choice, own=Own.load(cca), on=on)
+    made = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on)
 
     def searched(study: Study) -> None:
         found.extend(study.find(made.given.scenario, key, conditions, largest=largest))

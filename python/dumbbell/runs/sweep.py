@@ -254,7 +254,7 @@ def run(
 
         made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
         given = Given(made, to_toml(made))
-    planned = jobs_of([given], Path(), own=Own.load(cca, controllers), on=on)
+    planned = jobs_of([given], Path(), own=Own.load(cca, controllers, on=[on]), on=on)
     workers = backends.workers(on, (job.request for job in planned), jobs)
     if out is not None:
         return _run(planned, Place(Path(out), resume=resume, force=force), workers, progress=progress)
