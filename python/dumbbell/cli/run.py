@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace, *, show: Show | None = None, traffic: st
     with interrupts.Raised():
         backends.kind(arguments.on)
         wanted = _table(arguments)
-        own = Own.load(arguments.cca)
+        own = Own.load(arguments.cca, on=[arguments.on])
         scenarios, planned = jobs(arguments, own, traffic)
         if wanted and wanted.where:
             from dumbbell.runs.study import plans_of_several_links

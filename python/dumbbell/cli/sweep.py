@@ -42,14 +42,14 @@ def main(arguments: argparse.Namespace) -> int:
         backends.kind(arguments.on)
         choice, conditions = _choice(arguments), _conditions(arguments)
         wanted = checked(Asked(by=arguments.by, flows=arguments.flows, columns=arguments.columns, wide=arguments.wide))
-        own = Own.load(arguments.cca)
+        own = Own.load(arguments.cca, on=[arguments.on])
         made = prepared(arguments.file, choice, overrides=tuple(arguments.overrides), own=own, on=arguments.on)
         if not arguments.quiet:
             run.warn_of([made.given], made.jobs, own)
         workers = backends.workers(arguments.on, (job.request for job in made.jobs), arguments.jobs)
         place = run.placed(arguments, made.given.scenario.name)
         make = Store(arguments.store).place
-        with Sweep(made.jobs, place, workers=workers, make=make) as going:
+        with Sweep(made.jobs, place, workers=workers, make=make, may_fork=own.has_python) as going:
             return _go(arguments, made, going, choice=choice, conditions=conditions, wanted=wanted)
 
 
