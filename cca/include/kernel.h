@@ -138,6 +138,28 @@ struct cca_host {
 };
 #endif
 
+#ifndef CCA_HOST_BPF
+/* Addresses and ports of the flow, as in its capture; for loaded modules, under the kernel's names. */
+struct in6_addr {
+	union {
+		u8 u6_addr8[16];
+		u16 u6_addr16[8];
+		u32 u6_addr32[4];
+	} in6_u;
+};
+
+struct sock_common {
+	u32 skc_daddr;	   /* the receiver's address, network byte order */
+	u32 skc_rcv_saddr; /* the sender's, network byte order */
+	u32 skc_hash;	   /* of both addresses and ports */
+	u16 skc_dport;	   /* the receiver's port, network byte order */
+	u16 skc_num;	   /* the sender's, in this machine's byte order */
+	u16 skc_family;	   /* AF_INET */
+	u8 skc_state;	   /* 1: TCP_ESTABLISHED */
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* none: all 0 */
+};
+#endif
+
 struct sock {
 	unsigned long sk_pacing_rate;		 /* W bytes (payload) per s; ~0: unlimited */
 	CCA_RO unsigned long sk_max_pacing_rate; /* bytes per s; set by the application */
@@ -149,6 +171,8 @@ struct sock {
 	u8 sk_state; /* 1: TCP_ESTABLISHED; for loaded modules */
 	struct cca_host sk_host;
 	struct proto *sk_prot; /* W its operations (setsockopt); for loaded modules */
+	struct sock_common __sk_common;
+	u32 sk_mark; /* mark of its packets, which nobody sets: 0 */
 #endif
 };
 
@@ -156,6 +180,11 @@ struct tcp_congestion_ops;
 
 struct inet_sock {
 	struct sock sk; /* must be first */
+#ifndef CCA_HOST_BPF
+	u32 inet_saddr; /* the sender's address, network byte order; for loaded modules */
+	u16 inet_sport; /* its port, network byte order */
+	u8 tos;		/* type of service that the application asked for: 0 */
+#endif
 };
 
 struct inet_connection_sock {

@@ -21,8 +21,12 @@ fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("set by cargo")).join("modules.rs");
     fs::write(&out, table).unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
     let out = out.with_file_name("headers.rs");
-    let headers =
-        text_table("FILES", &cca, &["include", "hosts/sim", "hosts/module"], &["h", "c", "txt"]);
+    let headers = text_table(
+        "FILES",
+        &cca,
+        &["include", "hosts/sim", "hosts/module", "hosts/struct_ops"],
+        &["h", "c", "txt"],
+    );
     let sources =
         text_table("SOURCES", &cca, &["", "bbr1", "bbr2", "bbr2plus", "hosts/kmod"], &["h", "c"]);
     fs::write(&out, headers + &sources)

@@ -24,6 +24,7 @@ __all__ = [
     "indented",
     "iperf3_bytes",
     "iperf3_clients",
+    "is_bpf_program",
     "kernel_built_in",
     "kernel_left_over",
     "kernel_load",
@@ -35,6 +36,7 @@ __all__ = [
     "kernel_unload",
     "parts",
     "path_course",
+    "python_calls",
     "radio_course",
     "radio_trace",
     "run",
@@ -203,7 +205,8 @@ def build(source: str, folder: str, hz: int) -> str:
     Raises
     ------
     BuildError
-        There is no compiler, or the source does not compile, link or start; the first error, with file and line.
+        There is no compiler, or the source does not compile, link or start: (the first error, with file and line, and
+        all that a Linux module lacks; headers that the simulator lacks; other names that it lacks).
     """
 
 def write_headers(folder: str) -> None:
@@ -322,6 +325,14 @@ def end_with_parent() -> None:
 
 def indented(json: str) -> str:
     """What `json.dumps` writes with ``indent=1``, from what it writes with the separators "," and ":"."""
+
+def python_calls() -> list[tuple[int, str, float]]:
+    """Hooks of controllers in Python that have not returned: the thread that each is in, as `threading.get_ident` names
+    it, the hook, and how long ago it was called, s.
+    """
+
+def is_bpf_program(text: str) -> bool:
+    """Whether this is the text of a BPF program of a congestion control, as the kernel's selftests have them."""
 
 def kernel_built_in() -> list[tuple[str, str]]:
     """Names of the controllers that are built in for BPF, and the kernel's for them; none if this was built without

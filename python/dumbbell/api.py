@@ -82,7 +82,7 @@ def run(
     EngineError
         A run failed; the finished ones stay in `out`.
     """
-    planned = jobs_of([given(scenario)], Path(), own=Own.load(cca, controllers), on=on)
+    planned = jobs_of([given(scenario)], Path(), own=Own.load(cca, controllers, on=[on]), on=on)
     workers, line = backends.workers(on, (job.request for job in planned), jobs), shown(is_wanted=progress)
     if out is not None:
         return _made(planned, Place(Path(out), resume=resume, force=force), workers, line)
@@ -136,7 +136,7 @@ def check(
 
     overrides = tuple(overrides)
     backends.kind(on)
-    own, made = Own.load(cca), given(scenario, overrides=overrides)
+    own, made = Own.load(cca, on=[on]), given(scenario, overrides=overrides)
     try:
         text, warnings = describe(made.scenario, own, on=on, jobs=jobs)
     except ScenarioError as error:
@@ -177,7 +177,7 @@ def compare(
         This machine lacks what one of them needs, or a run failed.
     """
     names, line = comparison.named(on), shown(is_wanted=progress)
-    plans = comparison.planned([given(scenario)], names, own=Own.load(cca), packets=packets)
+    plans = comparison.planned([given(scenario)], names, own=Own.load(cca, on=names), packets=packets)
     temporary = None if out else Temporary("compare")
     folder = Path(out) if out else temporary.path if temporary else Path()
     with interrupts.passed_on(), Place(folder, resume=resume, force=force):
@@ -243,7 +243,7 @@ def sweep(
         A run failed; the finished ones stay in the store.
     """
     choice = Choice(varying.of(vary or {}), together, sample, seed, repetitions, _precisions(until), most, by, flows)
-    made, place = prepared(scenario, choice, own=Own.load(cca), on=on), Store(store)
+    made, place = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on), Store(store)
     study = _studied(made, choice, place, jobs, lambda study: study.run(), on=on, progress=progress)
     return place.results([job for job in made.jobs if job.number in study.finished])
 
@@ -297,7 +297,7 @@ def find(
     conditions = [bound(text) for text in ([where] if isinstance(where, str) else where)]
     choice = Choice(varying.of(vary or {}), together, None, 1, repetitions, _precisions(until), most, by, flows)
     answers: list[Found] = []
-    made = prepared(scenario, choice, own=Own.load(cca), on=on)
+    made = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on)
 
     def search(study: Study) -> None:
         answers.extend(study.find(made.given.scenario, key, conditions, largest=largest))

@@ -92,16 +92,19 @@ class DiskFullError(EngineError):
 
 
 class ControllerError(DumbbellError):
-    """A controller of one's own failed. In Python it raised an exception: the text is its traceback, the cause is the
-    exception. In C it crashed or does not return: the text says in which hook, when, and in which line.
+    """A controller of one's own failed. In Python it raised an exception: the text is its traceback, or a line of what
+    is no error, as SystemExit; the cause is the exception. Or a hook does not return. In C it crashed or does not
+    return: the text says in which hook, when, and in which line.
     """
 
     def __init__(self, where: str, error: BaseException | str) -> None:
         from traceback import format_exception
 
         self.error = error
-        if not isinstance(error, str):
+        if isinstance(error, Exception):
             error = f"the controller raised\n{''.join(format_exception(error)).rstrip()}"
+        elif isinstance(error, BaseException):
+            error = f"the controller raised {_exit(error)}"
         super().__init__(f"{where}: {error}")
 
 
@@ -126,6 +129,15 @@ def printable(text: str, most: int | None = None, *, keep: str = "") -> str:
 
 #: Blanks that Python does not count among what is printable.
 _BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
+
+def _exit(error: BaseException) -> str:
+    """What is said in one line of an exception that is no error, as SystemExit: itself, and where it was raised."""
+    from traceback import extract_tb
+
+    at = extract_tb(error.__traceback__)[-1:]
+    text = f"{type(error).__name__}({', '.join(map(show, error.args))})"
+    return text + "".join(f" in {frame.name}() ({frame.filename}:{frame.lineno})" for frame in at)
 
 
 def show(value: object) -> str:

@@ -17,18 +17,8 @@
 #define ICSK_CA_PRIV_SIZE CCA_MODULE_PRIV_BYTES
 #include "../../include/math.h"
 
-typedef u8 __u8, uint8_t, u_int8_t, __be8, uchar;
-typedef u16 __u16, uint16_t, __be16, __le16, u_int16_t, ushort;
-typedef u32 __u32, uint32_t, __be32, __le32, u_int32_t;
-typedef u64 __u64, uint64_t, __be64, __le64;
-typedef s8 __s8, int8_t;
-typedef s16 __s16, int16_t;
-typedef s32 __s32, int32_t;
-typedef s64 __s64, int64_t, ktime_t, loff_t;
-typedef unsigned int uint, gfp_t;
-typedef unsigned long ulong, uintptr_t;
-typedef __SIZE_TYPE__ size_t;
-typedef long ssize_t;
+#include "types.h"
+
 typedef struct {
 	int counter;
 } atomic_t;
@@ -62,19 +52,49 @@ typedef struct {
 #define __aligned(n) __attribute__((aligned(n)))
 #define ____cacheline_aligned
 #define ____cacheline_aligned_in_smp
-#define __always_inline		 inline __attribute__((always_inline))
-#define noinline		 __attribute__((noinline))
-#define __printf(f, a)		 __attribute__((format(printf, f, a)))
-#define fallthrough		 __attribute__((fallthrough))
-#define __bpf_kfunc		 __attribute__((used))
-#define __bpf_kfunc_start_defs() _Static_assert(1, "")
-#define __bpf_kfunc_end_defs()	 _Static_assert(1, "")
-#define barrier()		 __asm__ __volatile__("" : : : "memory")
-#define prefetch(x)		 ((void)(x))
-#define offsetof(t, m)		 __builtin_offsetof(t, m)
-#define container_of(p, t, m)	 ((t *)((char *)(p)-offsetof(t, m)))
-#define sizeof_field(t, m)	 (sizeof(((t *)0)->m))
-#define FIELD_SIZEOF(t, m)	 sizeof_field(t, m)
+#define __always_inline	     inline __attribute__((always_inline))
+#define noinline	     __attribute__((noinline))
+#define __printf(f, a)	     __attribute__((format(printf, f, a)))
+#define fallthrough	     __attribute__((fallthrough))
+#define noinline_for_stack   noinline
+#define noinline_for_tracing noinline
+#define __deprecated
+#define __weak __attribute__((weak))
+#define __visible
+#define __acquires(x)
+#define __releases(x)
+#define __must_hold(x)
+#define __counted_by(member)
+#define __nonstring
+#define __bitwise
+#define __private
+#define __section(name) __attribute__((section(name)))
+#define __malloc
+#define __scanf(f, a) __attribute__((format(scanf, f, a)))
+#define __cacheline_aligned_in_smp
+#define __cacheline_aligned
+#define ____cacheline_internodealigned_in_smp
+#define L1_CACHE_BYTES		    64
+#define SMP_CACHE_BYTES		    64
+#define unreachable()		    __builtin_unreachable()
+#define barrier_data(p)		    barrier()
+#define OPTIMIZER_HIDE_VAR(v)	    __asm__("" : "=r"(v) : "0"(v))
+#define __same_type(a, b)	    __builtin_types_compatible_p(__typeof__(a), __typeof__(b))
+#define BUILD_BUG_ON_ZERO(e)	    ((int)(sizeof(struct { int : (-!!(e)); })))
+#define offsetofend(t, m)	    (offsetof(t, m) + sizeof_field(t, m))
+#define container_of_const(p, t, m) container_of(p, t, m)
+#define PAGE_SIZE		    4096UL
+#define PAGE_SHIFT		    12
+#define CONFIG_64BIT		    1
+#define __bpf_kfunc		    __attribute__((used))
+#define __bpf_kfunc_start_defs()    _Static_assert(1, "")
+#define __bpf_kfunc_end_defs()	    _Static_assert(1, "")
+#define barrier()		    __asm__ __volatile__("" : : : "memory")
+#define prefetch(x)		    ((void)(x))
+#define offsetof(t, m)		    __builtin_offsetof(t, m)
+#define container_of(p, t, m)	    ((t *)((char *)(p)-offsetof(t, m)))
+#define sizeof_field(t, m)	    (sizeof(((t *)0)->m))
+#define FIELD_SIZEOF(t, m)	    sizeof_field(t, m)
 #define typeof __typeof__
 #define typeof_member(t, m) __typeof__(((t *)0)->m)
 
@@ -159,6 +179,26 @@ struct static_key_true {
 #define SIZE_MAX	 (~(size_t)0)
 
 #define EPERM		 1
+#define ESRCH		 3
+#define EINTR		 4
+#define EIO		 5
+#define ENXIO		 6
+#define E2BIG		 7
+#define EACCES		 13
+#define ENODEV		 19
+#define EDOM		 33
+#define ENOSYS		 38
+#define ENODATA		 61
+#define EBADMSG		 74
+#define EOVERFLOW	 75
+#define EPROTONOSUPPORT	 93
+#define EAFNOSUPPORT	 97
+#define EADDRINUSE	 98
+#define ENOTCONN	 107
+#define ETIMEDOUT	 110
+#define EALREADY	 114
+#define EINPROGRESS	 115
+#define ENOTSUPP	 524
 #define ENOENT		 2
 #define ENOMEM		 12
 #define EFAULT		 14
@@ -185,6 +225,8 @@ struct static_key_true {
 #define KERN_ERR     ""
 extern void cca_module_warn(const char *file, int line, const char *what);
 extern void cca_module_bug(const char *file, int line, const char *what) __attribute__((noreturn));
+/* Ends the run; `what` is what the module does, as a predicate. */
+extern void cca_module_end(const char *what) __attribute__((noreturn));
 static inline __printf(1, 2) int cca_no_print(const char *format, ...)
 {
 	(void)format;
@@ -250,6 +292,8 @@ extern int memcmp(const void *a, const void *b, size_t size);
 extern size_t strlen(const char *text);
 extern int strcmp(const char *a, const char *b);
 extern int strncmp(const char *a, const char *b, size_t size);
+extern char *strchr(const char *text, int c);
+extern char *strstr(const char *text, const char *part);
 
 /* Copies what fits, the closing zero included; its length, or -E2BIG when it was cut. */
 static inline ssize_t strscpy(char *to, const char *from, size_t size)
@@ -262,27 +306,6 @@ static inline ssize_t strscpy(char *to, const char *from, size_t size)
 	to[n < size ? n : size - 1] = 0;
 	return n < size ? (ssize_t)n : -7;
 }
-
-/* Memory comes from the C library; gfp flags mean nothing. */
-extern void *calloc(size_t count, size_t size);
-extern void free(void *memory);
-#define GFP_KERNEL			  0
-#define GFP_ATOMIC			  0
-#define GFP_NOWAIT			  0
-#define __GFP_NOWARN			  0
-#define __GFP_ZERO			  0
-#define kcalloc(count, size, flags)	  calloc(count, size)
-#define kmalloc_array(count, size, flags) calloc(count, size)
-#define kzalloc(size, flags)		  calloc(1, size)
-#define kvzalloc(size, flags)		  calloc(1, size)
-#define kvmalloc(size, flags)		  calloc(1, size)
-#define kvcalloc(count, size, flags)	  calloc(count, size)
-#define vzalloc(size)			  calloc(1, size)
-#define vmalloc(size)			  calloc(1, size)
-#define vfree(memory)			  free((void *)(memory))
-#define kmalloc(size, flags)		  calloc(1, size)
-#define kvfree(memory)			  free((void *)(memory))
-#define kfree(memory)			  free((void *)(memory))
 
 /* Names that BPF programs would call a module's functions by; there are none here. */
 struct btf_kfunc_id_set {

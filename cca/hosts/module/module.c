@@ -12,7 +12,13 @@ extern void abort(void) __attribute__((noreturn));
 extern int cca_module_init(void) __attribute__((weak));
 extern void cca_module_exit(void) __attribute__((weak));
 
-struct sock *cca_module_sk;
+/*
+ * Stands for the machine where no flow's hook runs, as in module_init(): its clock is that of the start, its random
+ * numbers are a stream of the run's own.
+ */
+static struct tcp_sock machine;
+struct sock *cca_module_sk = (struct sock *)&machine;
+u64 cca_module_seed;
 /* As a kernel has them that nobody has set up (tcp_sk_init() of tcp_ipv4.c). */
 struct net init_net = { .ipv4 = {
 				.sysctl_tcp_ecn = 2,
@@ -35,6 +41,8 @@ struct net init_net = { .ipv4 = {
  * have more than Linux grants; Google's trees grant more.
  */
 enum { GRANTED_BYTES = 512 };
+/* Simulated machines booted this long before a run (BOOT of crates/units). */
+#define BOOT_NS 1000000000000ULL
 
 static struct tcp_congestion_ops *registered;
 static struct cca_host_ops host_ops;
@@ -47,12 +55,18 @@ void (*cca_module_tell)(const char *file, int line, const char *what, int is_bug
 
 void cca_module_warn(const char *file, int line, const char *what)
 {
-	cca_module_tell(file, line, what, 0);
+	cca_module_tell(file, line, what, CCA_TELL_WARNING);
 }
 
 void cca_module_bug(const char *file, int line, const char *what)
 {
-	cca_module_tell(file, line, what, 1);
+	cca_module_tell(file, line, what, CCA_TELL_BUG);
+	abort();
+}
+
+void cca_module_end(const char *what)
+{
+	cca_module_tell("", 0, what, CCA_TELL_END);
 	abort();
 }
 
@@ -82,6 +96,8 @@ const struct cca_module *cca_module_describe(void)
 /* Every hook starts here: the clocks and random numbers are those of this flow. */
 static inline const struct tcp_congestion_ops *enter(struct sock *sk)
 {
+	if (unlikely(cca_module_has_later))
+		cca_module_do_later();
 	cca_module_sk = sk;
 	return inet_csk(sk)->icsk_ca_ops;
 }
@@ -126,7 +142,7 @@ static void set_options(struct sock *sk)
 
 static void host_init(struct sock *sk)
 {
-	cca_module_sk = sk;
+	enter(sk);
 	sk->sk_prot = &tcp_prot;
 	inet_csk(sk)->icsk_ca_ops = registered;
 	if (registered->init)
@@ -309,6 +325,11 @@ int cca_module_start(void)
 		cca_module_error = "it has no module_init()";
 		return -ENOENT;
 	}
+	machine.inet_conn.icsk_inet.sk.sk_host.rng = cca_module_seed;
+	machine.inet_conn.icsk_inet.sk.sk_host.hz = HZ;
+	cca_module_set_jiffies(cca_module_sk, (u32)(BOOT_NS / (NSEC_PER_SEC / HZ)));
+	machine.tcp_clock_cache = BOOT_NS;
+	memcpy(&machine.tcp_mstamp, &(u64){ BOOT_NS / NSEC_PER_USEC }, sizeof(u64));
 	error = cca_module_init();
 	if (!error && !registered && !*cca_module_error)
 		cca_module_error = "its module_init() registers no congestion control";
@@ -338,6 +359,9 @@ int cca_module_start(void)
 
 void cca_module_stop(void)
 {
+	cca_module_sk = (struct sock *)&machine;
+	cca_module_do_later();
 	if (cca_module_exit)
 		cca_module_exit();
+	cca_module_do_later();
 }

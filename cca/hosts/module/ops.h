@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The hooks that a module registers: those of Linux 6.12 and those that Google's v2alpha and
+ * States of a socket, and the hooks that a module registers: those of Linux 6.12 and those that Google's v2alpha and
  * v3 trees add. cong_control() had two arguments before Linux 6.10; CCA_MODULE_OLD_CONTROL
  * says that this module is of that time.
  */
@@ -8,8 +8,31 @@
 #define DUMBBELL_MODULE_OPS_H
 
 struct module;
-struct list_head {
-	struct list_head *next, *prev;
+struct sk_buff;
+
+/* sk_state */
+enum {
+	TCP_ESTABLISHED = 1,
+	TCP_SYN_SENT,
+	TCP_SYN_RECV,
+	TCP_FIN_WAIT1,
+	TCP_FIN_WAIT2,
+	TCP_TIME_WAIT,
+	TCP_CLOSE,
+	TCP_CLOSE_WAIT,
+	TCP_LAST_ACK,
+	TCP_LISTEN,
+	TCP_CLOSING,
+};
+
+/* icsk_ack.pending */
+enum inet_csk_ack_state_t {
+	ICSK_ACK_SCHED = 1,
+	ICSK_ACK_TIMER = 2,
+	ICSK_ACK_PUSHED = 4,
+	ICSK_ACK_PUSHED2 = 8,
+	ICSK_ACK_NOW = 16,
+	ICSK_ACK_NOMEM = 32,
 };
 
 /* Estimates that `ss -i` shows (linux/inet_diag.h). */

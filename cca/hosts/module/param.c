@@ -244,10 +244,15 @@ u32 cca_module_params(const struct cca_param_info **list)
 	return n;
 }
 
+/* Of a BPF program, which has it elsewhere (cca/hosts/struct_ops/host.c). */
+extern const char *cca_struct_ops_license(void) __weak;
+
 const char *cca_module_license(void)
 {
 	const struct cca_module_text *license = text_of("license", true);
 
+	if (cca_struct_ops_license && cca_struct_ops_license())
+		return cca_struct_ops_license();
 	return license ? license->text : "none given";
 }
 

@@ -3,44 +3,15 @@
  * The socket and what TCP offers to its controllers: time, segments, Reno's functions.
  *
  * The socket is the simulator's (cca/include/kernel.h). cca_module_sk is the one whose hook
- * runs: the kernel's clocks are global, here each flow has its own.
+ * runs: the kernel's clocks are global, here each flow has its own. While module_init() runs it is one that stands for
+ * the machine (module.c).
  */
 #ifndef DUMBBELL_MODULE_SOCK_H
 #define DUMBBELL_MODULE_SOCK_H
 
 extern struct sock *cca_module_sk;
 
-/* ---- addresses, for messages only ---- */
-
-struct cca_module_names {
-	u32 inet_daddr, inet_saddr;
-	u16 inet_dport, inet_sport, inet_num;
-};
-#define AF_INET		       2
-#define AF_INET6	       10
-#define INET6_ADDRSTRLEN       48
-#define SOCK_DBG	       0
-#define inet_sk(sk)	       ((void)(sk), &(struct cca_module_names){ 0 })
-#define sk_family	       sk_pacing_shift * 0 + AF_INET
-#define sk_v6_daddr	       sk_host
-#define sock_flag(sk, flag)    ((void)(sk), false)
-#define ipv4_is_loopback(addr) ((void)(addr), false)
-
 /* ---- the socket ---- */
-
-enum {
-	TCP_ESTABLISHED = 1,
-	TCP_SYN_SENT,
-	TCP_SYN_RECV,
-	TCP_FIN_WAIT1,
-	TCP_FIN_WAIT2,
-	TCP_TIME_WAIT,
-	TCP_CLOSE,
-	TCP_CLOSE_WAIT,
-	TCP_LAST_ACK,
-	TCP_LISTEN,
-	TCP_CLOSING,
-};
 
 /* ecn_flags */
 #define TCP_ECN_OK	      1
@@ -49,12 +20,6 @@ enum {
 #define TCP_ECN_SEEN	      8
 #define TCP_ECN_LOW	      32
 #define TCP_ECN_ECT_PERMANENT 16
-
-/* icsk_ack.pending */
-#define ICSK_ACK_SCHED	1
-#define ICSK_ACK_TIMER	2
-#define ICSK_ACK_PUSHED 4
-#define ICSK_ACK_NOW	16
 
 /* cwnd_event() of Google's v3 tree: a tail loss probe has repaired a loss. */
 #define CA_EVENT_TLP_RECOVERY	 CCA_EVENT_TLP_RECOVERY
@@ -119,46 +84,91 @@ static inline u32 cca_module_jiffies(void)
 	return cca_module_sk->sk_host.jiffies;
 }
 
-#define tcp_jiffies32	     cca_module_jiffies()
-#define jiffies		     ((unsigned long)cca_module_jiffies())
-#define jiffies_64	     ((u64)cca_module_jiffies())
-#define time_after(a, b)     ((long)((b) - (a)) < 0)
-#define time_before(a, b)    time_after(b, a)
-#define time_after_eq(a, b)  ((long)((a) - (b)) >= 0)
-#define time_before_eq(a, b) time_after_eq(b, a)
-#define time_after32(a, b)   ((s32)((u32)(b) - (u32)(a)) < 0)
-#define time_before32(a, b)  time_after32(b, a)
-#define msecs_to_jiffies(ms) ((unsigned long)DIV_ROUND_UP((u64)(ms)*HZ, MSEC_PER_SEC))
-#define usecs_to_jiffies(us) ((unsigned long)DIV_ROUND_UP((u64)(us)*HZ, USEC_PER_SEC))
-#define nsecs_to_jiffies(ns) ((unsigned long)((u64)(ns)*HZ / NSEC_PER_SEC))
-#define jiffies_to_msecs(j)  ((unsigned int)((u64)(j)*MSEC_PER_SEC / HZ))
-#define jiffies_to_usecs(j)  ((unsigned int)((u64)(j)*USEC_PER_SEC / HZ))
-#define tcp_clock_ns()	     ((u64)tcp_sk(cca_module_sk)->tcp_clock_cache)
-#define tcp_clock_us()	     (tcp_clock_ns() / NSEC_PER_USEC)
-#define tcp_clock_ms()	     (tcp_clock_ns() / NSEC_PER_MSEC)
-#define ktime_get()	     ((ktime_t)tcp_clock_ns())
-#define ktime_get_ns()	     tcp_clock_ns()
-#define ktime_get_real()     ktime_get()
-#define ktime_get_real_ns()  tcp_clock_ns()
-#define ktime_to_us(t)	     ((s64)(t) / 1000)
-#define ktime_to_ms(t)	     ((s64)(t) / NSEC_PER_MSEC)
-#define ktime_to_ns(t)	     ((s64)(t))
-#define ktime_get_seconds()  ((s64)(tcp_clock_ns() / NSEC_PER_SEC))
-#define get_seconds()	     ((unsigned long)ktime_get_seconds())
-#define ktime_get_boottime() ktime_get()
-#define ktime_compare(a, b)  ((a) < (b) ? -1 : (a) > (b))
-#define ktime_before(a, b)   ((a) < (b))
-#define ktime_after(a, b)    ((a) > (b))
-#define ktime_add(a, b)	     ((a) + (b))
-#define ktime_add_ns(a, b)   ((a) + (s64)(b))
-#define ktime_add_us(a, b)   ((a) + (s64)(b)*1000)
-#define ktime_add_ms(a, b)   ((a) + (s64)(b)*NSEC_PER_MSEC)
-#define ktime_sub_us(a, b)   ((a) - (s64)(b)*1000)
-#define ktime_ms_delta(a, b) ktime_to_ms((a) - (b))
-#define ktime_us_delta(a, b) ktime_to_us((a) - (b))
-#define ktime_sub(a, b)	     ((a) - (b))
-#define local_clock()	     tcp_clock_ns()
-#define sched_clock()	     tcp_clock_ns()
+/* `jiffies` is a macro from here on. */
+static inline void cca_module_set_jiffies(struct sock *sk, u32 now)
+{
+	sk->sk_host.jiffies = now;
+}
+
+#define tcp_jiffies32		     cca_module_jiffies()
+#define jiffies			     ((unsigned long)cca_module_jiffies())
+#define jiffies_64		     ((u64)cca_module_jiffies())
+#define time_after(a, b)	     ((long)((b) - (a)) < 0)
+#define time_before(a, b)	     time_after(b, a)
+#define time_after_eq(a, b)	     ((long)((a) - (b)) >= 0)
+#define time_before_eq(a, b)	     time_after_eq(b, a)
+#define time_in_range(t, a, b)	     (time_after_eq(t, a) && time_before_eq(t, b))
+#define time_in_range_open(t, a, b)  (time_after_eq(t, a) && time_before(t, b))
+#define time_is_before_jiffies(t)    time_after(jiffies, t)
+#define time_is_after_jiffies(t)     time_before(jiffies, t)
+#define time_is_before_eq_jiffies(t) time_after_eq(jiffies, t)
+#define time_is_after_eq_jiffies(t)  time_before_eq(jiffies, t)
+#define time_after64(a, b)	     ((s64)((u64)(b) - (u64)(a)) < 0)
+#define time_before64(a, b)	     time_after64(b, a)
+#define time_after_eq64(a, b)	     ((s64)((u64)(a) - (u64)(b)) >= 0)
+#define time_before_eq64(a, b)	     time_after_eq64(b, a)
+#define time_between32(t, from, to)  ((u32)(to) - (u32)(from) >= (u32)(t) - (u32)(from))
+#define time_after32(a, b)	     ((s32)((u32)(b) - (u32)(a)) < 0)
+#define time_before32(a, b)	     time_after32(b, a)
+#define msecs_to_jiffies(ms)	     ((unsigned long)DIV_ROUND_UP((u64)(ms)*HZ, MSEC_PER_SEC))
+#define usecs_to_jiffies(us)	     ((unsigned long)DIV_ROUND_UP((u64)(us)*HZ, USEC_PER_SEC))
+#define nsecs_to_jiffies(ns)	     ((unsigned long)((u64)(ns)*HZ / NSEC_PER_SEC))
+#define jiffies_to_msecs(j)	     ((unsigned int)((u64)(j)*MSEC_PER_SEC / HZ))
+#define jiffies_to_usecs(j)	     ((unsigned int)((u64)(j)*USEC_PER_SEC / HZ))
+#define jiffies_to_nsecs(j)	     ((u64)(j) * (NSEC_PER_SEC / HZ))
+#define jiffies64_to_msecs(j)	     ((u64)(j)*MSEC_PER_SEC / HZ)
+#define jiffies64_to_nsecs(j)	     ((u64)(j) * (NSEC_PER_SEC / HZ))
+#define nsecs_to_jiffies64(ns)	     ((u64)(ns)*HZ / NSEC_PER_SEC)
+#define secs_to_jiffies(s)	     ((unsigned long)(s)*HZ)
+#define get_jiffies_64()	     jiffies_64
+#define MAX_JIFFY_OFFSET	     ((LONG_MAX >> 1) - 1)
+#define INITIAL_JIFFIES		     ((unsigned long)(unsigned int)(-300 * HZ))
+#define TICK_NSEC		     ((NSEC_PER_SEC + HZ / 2) / HZ)
+#define USEC_PER_JIFFY		     (USEC_PER_SEC / HZ)
+#define tcp_clock_ns()		     ((u64)tcp_sk(cca_module_sk)->tcp_clock_cache)
+#define tcp_clock_us()		     (tcp_clock_ns() / NSEC_PER_USEC)
+#define tcp_clock_ms()		     (tcp_clock_ns() / NSEC_PER_MSEC)
+#define ktime_get()		     ((ktime_t)tcp_clock_ns())
+#define ktime_get_ns()		     tcp_clock_ns()
+#define ktime_get_real()	     ktime_get()
+#define ktime_get_real_ns()	     tcp_clock_ns()
+#define ktime_to_us(t)		     ((s64)(t) / 1000)
+#define ktime_to_ms(t)		     ((s64)(t) / NSEC_PER_MSEC)
+#define ktime_to_ns(t)		     ((s64)(t))
+#define ktime_get_seconds()	     ((s64)(tcp_clock_ns() / NSEC_PER_SEC))
+#define get_seconds()		     ((unsigned long)ktime_get_seconds())
+#define ktime_get_boottime()	     ktime_get()
+#define ktime_compare(a, b)	     ((a) < (b) ? -1 : (a) > (b))
+#define ktime_before(a, b)	     ((a) < (b))
+#define ktime_after(a, b)	     ((a) > (b))
+#define ktime_add(a, b)		     ((a) + (b))
+#define ktime_add_ns(a, b)	     ((a) + (s64)(b))
+#define ktime_add_us(a, b)	     ((a) + (s64)(b)*1000)
+#define ktime_add_ms(a, b)	     ((a) + (s64)(b)*NSEC_PER_MSEC)
+#define ktime_sub_us(a, b)	     ((a) - (s64)(b)*1000)
+#define ktime_ms_delta(a, b)	     ktime_to_ms((a) - (b))
+#define ktime_us_delta(a, b)	     ktime_to_us((a) - (b))
+#define ktime_sub(a, b)		     ((a) - (b))
+#define ktime_sub_ns(a, b)	     ((a) - (s64)(b))
+#define ktime_sub_ms(a, b)	     ((a) - (s64)(b)*NSEC_PER_MSEC)
+#define ktime_add_safe(a, b)	     ktime_add(a, b)
+#define ktime_divns(t, n)	     ((s64)(t) / (s64)(n))
+#define ktime_set(s, ns)	     ((ktime_t)((s64)(s)*NSEC_PER_SEC + (s64)(ns)))
+#define ktime_mono_to_real(t)	     (t)
+#define ktime_get_raw()		     ktime_get()
+#define ktime_get_raw_ns()	     tcp_clock_ns()
+#define ktime_get_coarse()	     ktime_get()
+#define ktime_get_coarse_ns()	     tcp_clock_ns()
+#define ktime_get_boottime_ns()	     tcp_clock_ns()
+#define ktime_get_boottime_seconds() ktime_get_seconds()
+#define ktime_get_mono_fast_ns()     tcp_clock_ns()
+#define ktime_get_real_seconds()     ktime_get_seconds()
+#define ns_to_ktime(ns)		     ((ktime_t)(ns))
+#define us_to_ktime(us)		     ((ktime_t)(us)*1000)
+#define ms_to_ktime(ms)		     ((ktime_t)(ms)*NSEC_PER_MSEC)
+#define KTIME_MAX		     ((ktime_t)S64_MAX)
+#define local_clock()		     tcp_clock_ns()
+#define sched_clock()		     tcp_clock_ns()
 #ifdef CCA_MODULE_OLD_STAMPS
 #define tcp_time_stamp tcp_jiffies32
 #else
@@ -176,8 +186,21 @@ extern u64 cca_module_random(void);
 #define get_random_u64()		 cca_module_random()
 #define get_random_u32_below(n)		 ((u32)((((u64)get_random_u32()) * (n)) >> 32))
 #define get_random_u32_inclusive(lo, hi) ((lo) + get_random_u32_below((hi) - (lo) + 1))
-#define prandom_u32()			 get_random_u32()
-#define prandom_u32_max(n)		 get_random_u32_below(n)
+#define get_random_long()		 ((unsigned long)cca_module_random())
+#define get_random_u32_above(n)		 get_random_u32_inclusive((n) + 1, U32_MAX)
+#define prandom_bytes(to, size)		 get_random_bytes(to, size)
+#define net_get_random_once(to, size)               \
+	({                                          \
+		static bool _is_there;              \
+		bool _now = !_is_there;             \
+		_is_there = true;                   \
+		if (_now)                           \
+			get_random_bytes(to, size); \
+		_now;                               \
+	})
+#define get_random_once(to, size) net_get_random_once(to, size)
+#define prandom_u32()		  get_random_u32()
+#define prandom_u32_max(n)	  get_random_u32_below(n)
 #define get_random_bytes(to, size)                                 \
 	do {                                                       \
 		u8 *_to = (u8 *)(to);                              \
@@ -290,8 +313,6 @@ static inline struct sk_buff *tcp_send_head(const struct sock *sk)
 #define tcp_ecn_mode_rfc3168(tp) tcp_ecn_mode_any(tp)
 #define tcp_ca_needs_ecn(sk)	 (inet_csk(sk)->icsk_ca_ops->flags & TCP_CONG_NEEDS_ECN)
 /* The receiver of a flow keeps its own delayed ACKs, so there is none here to send early. */
-#define INET_ECN_xmit(sk)     ((void)(sk))
-#define INET_ECN_dontxmit(sk) ((void)(sk))
 /* No BPF program knows a base RTT of the path. */
 #define BPF_SOCK_OPS_BASE_RTT		  0
 #define tcp_call_bpf(sk, op, n, args)	  ((void)(sk), -EINVAL)

@@ -19,6 +19,8 @@ struct cca_layout_row {
 	}
 #define SK(f)	ROW(struct tcp_sock, "TcpSock", #f, inet_conn.icsk_inet.sk.f)
 #define HOST(f) ROW(struct tcp_sock, "TcpSock", #f, inet_conn.icsk_inet.sk.sk_host.f)
+#define SKC(f)	ROW(struct tcp_sock, "TcpSock", #f, inet_conn.icsk_inet.sk.__sk_common.f)
+#define INET(f) ROW(struct tcp_sock, "TcpSock", #f, inet_conn.icsk_inet.f)
 #define CSK(f)	ROW(struct tcp_sock, "TcpSock", #f, inet_conn.f)
 #define TP(f)	ROW(struct tcp_sock, "TcpSock", #f, f)
 #define RS(f)	ROW(struct rate_sample, "RateSample", #f, f)
@@ -43,6 +45,9 @@ const struct cca_layout_row cca_layout[] = {
 	SK(sk_pacing_rate), SK(sk_max_pacing_rate), SK(sk_pacing_status), SK(sk_gso_max_size),
 	SK(sk_gso_max_segs), SK(sk_pacing_shift), SK(sk_state), SK(sk_prot),
 	HOST(params), HOST(storage), HOST(rng), HOST(hz), HOST(jiffies),
+	SKC(skc_daddr), SKC(skc_rcv_saddr), SKC(skc_hash), SKC(skc_dport), SKC(skc_num),
+	SKC(skc_family), SKC(skc_state), SKC(skc_v6_daddr), SKC(skc_v6_rcv_saddr),
+	SK(sk_mark), INET(inet_saddr), INET(inet_sport), INET(tos),
 	CSK(icsk_rto), CSK(icsk_ca_state), CSK(icsk_retransmits), CSK(icsk_backoff),
 	ROW(struct tcp_sock, "TcpSock", "icsk_ack_pending", inet_conn.icsk_ack.pending),
 	CSK(icsk_ca_priv), CSK(icsk_ca_ops),

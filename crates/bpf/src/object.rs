@@ -6,7 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use cca::{explained, includes_cca_h, kernel_name, prefixed_name};
+use cca::{
+    explained, includes_cca_h, is_program, kernel_name, prefixed_name, read_source, run_bounded,
+    GoesOn,
+};
 
 use crate::flags::CLANG_FLAGS;
 use crate::Error;
@@ -49,24 +52,36 @@ impl Object {
     /// # Errors
     /// When there is no clang, or it refuses the source: its first error, with file and line.
     pub fn compile(source: &Path) -> Result<Self, Error> {
+        Self::compile_while(source, &mut || true)
+    }
+
+    /// The same, as long as `goes_on` says so, which is asked every 50 ms.
+    ///
+    /// # Errors
+    /// As [`Object::compile`]; some text when it is not to go on.
+    pub fn compile_while(source: &Path, goes_on: GoesOn<'_>) -> Result<Self, Error> {
         let wrong = |text: String| Error::Source(format!("{}: {text}", source.display()));
-        let text = fs::read(source).map_err(|e| wrong(e.to_string()))?;
-        if !includes_cca_h(&String::from_utf8_lossy(&text)) {
-            let text =
-                "does not include \"cca.h\"; only controllers in that style are compiled for BPF \
-                        (a Linux module can be built as a module)";
-            return Err(wrong(text.to_owned()));
+        let text = read_source(source).map_err(|e| wrong(e.to_string()))?;
+        if !includes_cca_h(&text) {
+            let more = if is_program(&text) {
+                "a BPF program (SEC(\".struct_ops\")) has its own loaders: `clang -O2 -g -target bpf -c FILE.c`, then \
+                 `bpftool struct_ops register FILE.o`; in the simulator `--cca FILE.c` runs it"
+            } else {
+                "a Linux module can be built as a module"
+            };
+            return Err(wrong(format!(
+                "does not include \"cca.h\"; only controllers in that style are compiled for BPF ({more})"
+            )));
         }
-        // Its name is drawn, so that nobody can take it first, and nobody else may enter it.
-        let scratch = tempfile::Builder::new().prefix("dumbbell-bpf-").tempdir();
-        let folder = scratch.map_err(|e| wrong(e.to_string()))?;
+        let folder = tempfile::Builder::new().prefix("dumbbell-bpf-").tempdir();
+        let folder = folder.map_err(|e| wrong(e.to_string()))?;
         for (path, text) in HEADERS {
             let file = folder.path().join(path);
             let made = fs::create_dir_all(file.parent().expect("below a folder"));
             made.and_then(|()| fs::write(&file, text)).map_err(|e| wrong(e.to_string()))?;
         }
         let object = folder.path().join("controller.bpf.o");
-        run_clang(source, folder.path(), &object)?;
+        run_clang(source, folder.path(), &object, goes_on)?;
         let bytes = fs::read(&object).map_err(|e| wrong(e.to_string()))?;
         let stem = source.file_stem().map(|stem| stem.to_string_lossy().into_owned());
         Ok(Self { name: stem.unwrap_or_default(), bytes: Cow::Owned(bytes) })
@@ -79,22 +94,27 @@ impl Object {
     }
 }
 
-fn run_clang(source: &Path, folder: &Path, object: &Path) -> Result<(), Error> {
+fn run_clang(
+    source: &Path,
+    folder: &Path,
+    object: &Path,
+    goes_on: GoesOn<'_>,
+) -> Result<(), Error> {
     let clang = env::var("CLANG").ok().filter(|name| !name.is_empty());
     let clang = clang.unwrap_or_else(|| "clang".to_owned());
     let mut run = Command::new(&clang);
     run.args(CLANG_FLAGS).arg("-iquote").arg(folder.join("cca/include")).arg("-I").arg(folder);
     run.arg("-c").arg(source).arg("-o").arg(object);
-    let done = run.output().map_err(|e| Error::NoClang {
+    let said = run_bounded(run, goes_on).map_err(|e| Error::NoClang {
         source_file: source.display().to_string(),
         clang: clang.clone(),
         reason: e.to_string(),
     })?;
-    if done.status.success() {
-        return Ok(());
+    if said.is_good {
+        Ok(())
+    } else {
+        Err(Error::Source(first_error(&said.text)))
     }
-    let printed = String::from_utf8_lossy(&done.stderr).into_owned();
-    Err(Error::Source(first_error(&printed)))
 }
 
 /// The first error that clang printed; of its back end's, the place and what the code must not do.

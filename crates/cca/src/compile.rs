@@ -1,6 +1,7 @@
 //! Compiles a user's own controller with the system's C compiler: one in our style (it includes
 //! `cca.h`), or the source of a Linux congestion-control module as it is.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -9,76 +10,47 @@ use std::process::Command;
 
 use crate::complaint::{is_soft_float, mentions, Refused, NO_FLOATS};
 use crate::embedded::write_headers;
-use crate::library::{self, LoadError};
-use crate::module::Module;
+use crate::job::{sanitizers, BuildError, Built, Form, Job, Lacking, NO_FLOAT_REGISTERS};
+use crate::lacking;
+use crate::process::{read_source, GoesOn};
 use crate::rules::{self, Broken};
+use crate::struct_ops;
 
-/// Private state that Linux 6.12 grants (`ICSK_CA_PRIV_SIZE`), bytes.
-const PRIV_BYTES: u32 = 104;
-/// Private state for modules of Google's trees, which grant more; enough for any of them, bytes.
-const PRIV_BYTES_LARGE: u32 = 512;
-/// Names that only modules of Google's trees use.
-const LARGE_MARKS: [&str; 4] = ["skb_marked_lost", "tx_in_flight", "fast_ack_mode", "tso_segs"];
-/// Makes the compiler call functions for floating point, which are not there.
-const NO_FLOAT_REGISTERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-    &["-mgeneral-regs-only"]
-} else {
-    &[]
-};
 /// Other files that one module may need.
 const COMPANIONS_MAX: usize = 8;
-
-/// A controller that cannot be built; the text is one or few lines, the first naming file and line.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BuildError(String);
-
-/// A compiled controller.
-#[derive(Clone, Debug)]
-pub struct Built {
-    /// The shared object.
-    pub library: PathBuf,
-    /// Its table's symbol when it is in our style; none for a kernel module.
-    pub symbol: Option<String>,
-    /// Head comment of the source.
-    pub doc: String,
-    /// The compiler and its version.
-    pub compiler: String,
-    /// Other files that were compiled along, because they export a symbol that the module needs.
-    pub companions: Vec<PathBuf>,
-    /// Headers beside the sources that they include.
-    pub headers: Vec<PathBuf>,
-}
-
-impl Built {
-    /// Opens it with default parameters.
-    ///
-    /// # Errors
-    /// When it holds no controller, or its `module_init()` fails.
-    pub fn open(&self) -> Result<Module, LoadError> {
-        let none = |_: &Module| Ok(Vec::new());
-        library::open(&self.library, self.symbol.as_deref(), self.doc.clone(), &none)
-    }
-}
 
 /// Compiles `source` into the folder `out` (which exists) for a kernel of `hz` ticks a second.
 ///
 /// # Errors
-/// When there is no compiler, or it refuses the source: its first error, with file and line.
+/// When there is no compiler, or it refuses the source: its first error, with file and line, and of a Linux module all
+/// that it lacks.
 pub fn compile(source: &Path, out: &Path, hz: u32) -> Result<Built, BuildError> {
-    let text = read(source)?;
-    let job = Job { source, text: &text, out, hz, compiler: find_compiler()? };
-    write_headers(out).map_err(|e| BuildError(format!("{}: {e}", out.display())))?;
+    compile_while(source, out, hz, &mut || true)
+}
+
+/// The same, as long as `goes_on` says so, which is asked every 50 ms.
+///
+/// # Errors
+/// As [`compile`]; some text when it is not to go on.
+pub fn compile_while(
+    source: &Path,
+    out: &Path,
+    hz: u32,
+    goes_on: GoesOn<'_>,
+) -> Result<Built, BuildError> {
+    let wrong = |e: std::io::Error| BuildError::new(format!("{}: {e}", source.display()));
+    let text = read_source(source).map_err(wrong)?;
+    lacking::check_includes(source, &text)?;
+    let compiler = find_compiler()?;
+    let job = Job { source, text: &text, out, hz, compiler, goes_on: RefCell::new(goes_on) };
+    write_headers(out).map_err(|e| BuildError::new(format!("{}: {e}", out.display())))?;
     if includes_cca_h(&text) {
         job.ours()
+    } else if struct_ops::is_program(&text) {
+        job.program()
     } else {
         job.module()
     }
-}
-
-fn read(path: &Path) -> Result<String, BuildError> {
-    let bytes = fs::read(path).map_err(|e| BuildError(format!("{}: {e}", path.display())))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Is this the text of a controller in our style?
@@ -125,42 +97,12 @@ fn find_compiler() -> Result<(String, String), BuildError> {
             return Ok(((*name).to_owned(), told.lines().next().unwrap_or(name).to_owned()));
         }
     }
-    Err(BuildError(match chosen {
+    Err(BuildError::new(match chosen {
         Some(cc) => format!("$CC is \"{cc}\", which does not run; wanted a C compiler"),
         None => {
             "no C compiler: none of cc, gcc and clang runs (set $CC, or install gcc)".to_owned()
         }
     }))
-}
-
-/// One source on its way to a shared object.
-struct Job<'a> {
-    source: &'a Path,
-    text: &'a str,
-    out: &'a Path,
-    hz: u32,
-    compiler: (String, String),
-}
-
-/// What of a module's form is not Linux 6.12's.
-#[derive(Clone, Copy)]
-struct Form {
-    /// `cong_control()` has two arguments, as before Linux 6.10.
-    old_control: bool,
-    /// Stamps are a `struct skb_mstamp` and `tcp_time_stamp` is the tick, as before Linux 4.13.
-    old_stamps: bool,
-    /// It takes the socket option of tcp-brutal.
-    has_brutal: bool,
-}
-
-impl Form {
-    fn of(text: &str) -> Form {
-        Form {
-            old_control: false,
-            old_stamps: text.contains("struct skb_mstamp "),
-            has_brutal: mentions(text, "TCP_BRUTAL_PARAMS"),
-        }
-    }
 }
 
 impl Job<'_> {
@@ -182,7 +124,7 @@ impl Job<'_> {
     /// Refuses what only the simulator could run.
     fn check_rules(&self, object: &Path) -> Result<(), BuildError> {
         let bytes =
-            fs::read(object).map_err(|e| BuildError(format!("{}: {e}", object.display())))?;
+            fs::read(object).map_err(|e| BuildError::new(format!("{}: {e}", object.display())))?;
         let Some(broken) = rules::broken(&bytes) else { return Ok(()) };
         let symbol = broken.symbol();
         let why = match &broken {
@@ -193,7 +135,7 @@ impl Job<'_> {
                  remembers is its state (CCA_STATE)"
             ),
         };
-        Err(BuildError(format!("{}: {why}", self.place_of(symbol))))
+        Err(BuildError::new(format!("{}: {why}", self.place_of(symbol))))
     }
 
     /// The source, and the first line that mentions a symbol if one does.
@@ -213,19 +155,30 @@ impl Job<'_> {
 
     fn module(&self) -> Result<Built, BuildError> {
         let object = self.out.join("module.o");
-        let mut form = Form::of(self.text);
+        let mut form = Form::of(self.text, false);
         if let Err(refused) = self.object(self.source, &object, form, false) {
-            let old = Form { old_control: true, ..form };
+            let old = Form::of(self.text, true);
             if let Err(again) = self.object(self.source, &object, old, false) {
-                let nearer = if again.errors() < refused.errors() { again } else { refused };
-                return Err(self.error(&nearer));
+                let is_old = again.errors() < refused.errors();
+                let nearer = if is_old { again } else { refused };
+                let form = if is_old { old } else { form };
+                return Err(self.lacking_error(&self.module_cc(form), &nearer));
             }
             form = old;
         }
-        let mut objects = vec![object];
-        for part in ["module", "param"] {
-            let glue = self.out.join(format!("glue-{part}.o"));
-            let source = self.out.join("cca/hosts/module").join(part).with_extension("c");
+        self.link_with(vec![object], &["module/module", "module/param", "module/memory"], form)
+    }
+
+    /// Links with these files of `cca/hosts`.
+    pub(crate) fn link_with(
+        &self,
+        mut objects: Vec<PathBuf>,
+        parts: &[&str],
+        form: Form,
+    ) -> Result<Built, BuildError> {
+        for part in parts {
+            let glue = self.out.join(format!("glue-{}.o", part.replace('/', "-")));
+            let source = self.out.join("cca/hosts").join(part).with_extension("c");
             self.object(&source, &glue, form, false).map_err(|refused| self.error(&refused))?;
             objects.push(glue);
         }
@@ -255,11 +208,11 @@ impl Job<'_> {
             };
             let Some(symbol) = refused.undefined() else { return Err(self.error(&refused)) };
             if is_soft_float(&symbol) {
-                return Err(BuildError(refused.float_error(self.source, &symbol)));
+                return Err(BuildError::new(refused.float_error(self.source, &symbol)));
             }
             let found = self.exporter(&symbol).filter(|file| !companions.contains(file));
             let Some(file) = found.filter(|_| companions.len() < COMPANIONS_MAX) else {
-                return Err(self.undefined_error(&symbol));
+                return Err(self.undefined_error(&symbol, &refused.all_undefined()));
             };
             let object = self.out.join(format!("companion{}.o", companions.len()));
             self.object(&file, &object, form, true).map_err(|refused| self.error(&refused))?;
@@ -268,11 +221,18 @@ impl Job<'_> {
         }
     }
 
-    fn undefined_error(&self, symbol: &str) -> BuildError {
-        BuildError(format!(
-            "{}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it",
+    fn undefined_error(&self, symbol: &str, all: &[String]) -> BuildError {
+        let others: Vec<_> = all.iter().filter(|other| *other != symbol).cloned().collect();
+        let more = match &others[..] {
+            [] => String::new(),
+            others => format!("; nor are {}", lacking::listed(others)),
+        };
+        let text = format!(
+            "{}: `{symbol}` is not defined: not by this program, and no .c file in its folder exports it{more}",
             self.place_of(symbol)
-        ))
+        );
+        let lacking = Lacking { headers: Vec::new(), names: all.to_vec() };
+        BuildError::of_lacking(text, lacking)
     }
 
     /// The file in the source's folder that has `EXPORT_SYMBOL(symbol)`.
@@ -293,29 +253,19 @@ impl Job<'_> {
 
     /// Compiles one file of a kernel module.
     fn object(&self, file: &Path, to: &Path, form: Form, companion: bool) -> Result<(), Refused> {
-        let is_large = LARGE_MARKS.iter().any(|mark| mentions(self.text, mark));
-        let bytes = if is_large { PRIV_BYTES_LARGE } else { PRIV_BYTES };
-        let mut cc = self.cc();
-        cc.arg("-nostdinc").arg("-isystem").arg(self.out.join("kernel"));
-        cc.args(["-fwrapv", "-fno-strict-aliasing", "-funsigned-char", "-fvisibility=hidden"]);
-        cc.arg(format!("-DCCA_MODULE_HZ={}", self.hz));
-        cc.arg(format!("-DCCA_MODULE_PRIV_BYTES={bytes}"));
-        cc.arg(format!("-DCCA_MODULE_NAME=\"{}\"", self.stem()));
-        cc.args(NO_FLOAT_REGISTERS);
-        for (is_so, name) in [
-            (form.old_control, "-DCCA_MODULE_OLD_CONTROL"),
-            (form.old_stamps, "-DCCA_MODULE_OLD_STAMPS"),
-            (form.has_brutal, "-DCCA_MODULE_BRUTAL"),
-        ] {
-            if is_so {
-                cc.arg(name);
-            }
-        }
+        let mut cc = self.module_cc(form);
         if companion {
             cc.arg("-DCCA_MODULE_COMPANION");
         }
         cc.arg("-MMD").arg("-c").arg(file).arg("-o").arg(to);
         self.run(cc)
+    }
+
+    /// The compiler for files of a kernel module.
+    fn module_cc(&self, form: Form) -> Command {
+        let mut cc = self.kernel_cc(form);
+        cc.arg("-isystem").arg(self.out.join("kernel"));
+        cc
     }
 
     /// Headers of the user's that the sources include, by the lists that the compiler wrote beside the objects.
@@ -331,53 +281,10 @@ impl Job<'_> {
         found.into_iter().filter(is_theirs).collect()
     }
 
-    /// The compiler with what all kinds need. What C forgives and a kernel does not is an error.
-    fn cc(&self) -> Command {
-        let mut cc = Command::new(&self.compiler.0);
-        cc.env("LC_ALL", "C").env_remove("LD_PRELOAD").args([
-            "-std=gnu11",
-            "-O2",
-            "-g",
-            "-fPIC",
-            "-ffreestanding",
-        ]);
-        for kind in
-            ["implicit-function-declaration", "incompatible-pointer-types", "int-conversion"]
-        {
-            cc.arg(format!("-Werror={kind}"));
-        }
-        cc.args(sanitizers());
-        cc
-    }
-
-    fn run(&self, mut command: Command) -> Result<(), Refused> {
-        let output = command.output().map_err(|e| Refused(format!("{}: {e}", self.compiler.0)))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(Refused(String::from_utf8_lossy(&output.stderr).into_owned()))
-    }
-
-    fn error(&self, refused: &Refused) -> BuildError {
-        BuildError(refused.first_error(self.out))
-    }
-
-    fn stem(&self) -> String {
-        self.source.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
     fn built(&self, library: PathBuf, symbol: Option<String>, companions: Vec<PathBuf>) -> Built {
         let compiler = self.compiler.1.clone();
         let headers = self.headers();
         Built { library, symbol, doc: head_comment(self.text), compiler, companions, headers }
-    }
-}
-
-/// `CCA_SANITIZE=1` at run time, for tests in a process that has the sanitizers loaded.
-fn sanitizers() -> &'static [&'static str] {
-    match env::var("CCA_SANITIZE") {
-        Ok(on) if on == "1" => &["-fsanitize=undefined", "-fno-sanitize-recover=all"],
-        _ => &[],
     }
 }
 

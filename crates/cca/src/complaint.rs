@@ -1,5 +1,6 @@
 //! What C compilers and linkers say of a user's controller: the error that is shown of it, and what a linker lacks.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// What is said of floating point.
@@ -17,10 +18,19 @@ impl Refused {
         self.0.lines().filter(|line| line.contains("error:")).count()
     }
 
-    /// The first error, without the paths of this program's own headers, which are in `folder`.
-    pub(crate) fn first_error(&self, folder: &Path) -> String {
+    /// The first error of this source, without the paths of this program's own headers, which are in `folder`.
+    pub(crate) fn first_error(&self, source: &Path, folder: &Path) -> String {
         let first = self.0.lines().position(|line| line.contains("error:"));
-        let line = self.0.lines().nth(first.unwrap_or(0)).unwrap_or("the compiler failed");
+        let Some(line) = first.and_then(|first| self.0.lines().nth(first)) else {
+            let said = self.0.lines().map(str::trim).find(|line| !line.is_empty());
+            let said = said.unwrap_or("it does not say why");
+            let more = if said.contains("out of memory") {
+                "; does the source include a device, or a file without an end?"
+            } else {
+                ""
+            };
+            return explained(&format!("{}: the compiler fails: {said}{more}", source.display()));
+        };
         let own = format!("{}/cca/", folder.display());
         let mut line = line.replace(&own, "<dumbbell>/");
         if let (true, Some((_, what))) = (line.starts_with("<dumbbell>/"), line.split_once(": ")) {
@@ -39,8 +49,18 @@ impl Refused {
         explained(line.split(" [-Werror").next().unwrap_or(&line))
     }
 
-    /// The first by name of what a linker lacks: "undefined reference to `x'", "undefined symbol: x".
+    /// The lines of errors.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        self.0.lines().filter(|line| line.contains("error:"))
+    }
+
+    /// The first by name of what a linker lacks.
     pub(crate) fn undefined(&self) -> Option<String> {
+        self.all_undefined().into_iter().next()
+    }
+
+    /// What a linker lacks, by name: "undefined reference to `x'", "undefined symbol: x".
+    pub(crate) fn all_undefined(&self) -> Vec<String> {
         let names = self.0.lines().filter_map(|line| {
             let (_, rest) = line
                 .split_once("undefined reference to ")
@@ -52,7 +72,7 @@ impl Refused {
                 .collect();
             (!name.is_empty()).then_some(name)
         });
-        names.min()
+        names.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The linker lacks what floating point is done with where the processor's registers for it may not be used.
@@ -64,9 +84,17 @@ impl Refused {
     }
 }
 
-/// An error of a compiler, with what may be written where it is of something that may not.
+/// Letters of an error of a compiler that are shown: a `#error` may have any number.
+const SHOWN: usize = 400;
+
+/// An error of a compiler, cut to some lines of a terminal, with what may be written where it is of something that may
+/// not.
 #[must_use]
 pub fn explained(error: &str) -> String {
+    let error = match error.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &error[..end]),
+        None => error.to_owned(),
+    };
     let more = if READ_ONLY.iter().any(|words| error.contains(words)) {
         "; of the socket, a controller may write the fields that kernel.h marks W"
     } else {

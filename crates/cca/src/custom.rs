@@ -45,18 +45,24 @@ unsafe fn of<'a>(sk: *mut TcpSock) -> (&'a mut dyn Custom, &'a mut TcpSock) {
     }
 }
 
+/// # Safety
+/// As [`of`].
 unsafe extern "C" fn init(sk: *mut TcpSock) {
     // SAFETY: called through the table below only.
     let (custom, sk) = unsafe { of(sk) };
     custom.init(sk);
 }
 
+/// # Safety
+/// As [`of`]; `rs` points to a sample that nobody changes meanwhile.
 unsafe extern "C" fn cong_control(sk: *mut TcpSock, _: u32, _: i32, rs: *const RateSample) {
     // SAFETY: as above; the sample is valid during the call.
     let ((custom, sk), rs) = unsafe { (of(sk), &*rs) };
     custom.on_ack(sk, rs);
 }
 
+/// # Safety
+/// As [`of`].
 unsafe extern "C" fn set_state(sk: *mut TcpSock, state: u8) {
     // SAFETY: as above.
     let (custom, sk) = unsafe { of(sk) };
@@ -64,11 +70,16 @@ unsafe extern "C" fn set_state(sk: *mut TcpSock, state: u8) {
 }
 
 /// With `cong_control` the threshold only ends slow start, which such a controller does not have.
+///
+/// # Safety
+/// `sk` is a valid socket.
 unsafe extern "C" fn ssthresh(sk: *mut TcpSock) -> u32 {
     // SAFETY: the socket is valid during the call.
     unsafe { (*sk).snd_ssthresh }
 }
 
+/// # Safety
+/// `sk` is a valid socket.
 unsafe extern "C" fn undo_cwnd(sk: *mut TcpSock) -> u32 {
     // SAFETY: the socket is valid during the call.
     unsafe { (*sk).snd_cwnd.max((*sk).prior_cwnd) }

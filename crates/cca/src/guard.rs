@@ -16,6 +16,8 @@ use crate::watch;
 
 /// A word behind the private state that nobody has a reason to write.
 const CANARY: u64 = 0x5ca1_ab1e_0b5e_55ed;
+/// Largest payload of a segment: IP counts 16 bits.
+const MSS_MAX: u32 = 65_535;
 /// Words of canary: enough to meet a field or a small array that lies past the end.
 const CANARY_WORDS: usize = 16;
 /// Words before the private state.
@@ -150,6 +152,12 @@ unsafe fn end(sk: *mut TcpSock, head: *mut Head, what: &'static str, answer: imp
     if canary.iter().any(|&word| word != CANARY) {
         watch::fail(&format!("writes past its {} bytes of private state", head.words * 8));
     }
+    if sk.mss_cache == 0 || sk.mss_cache > MSS_MAX {
+        watch::fail(&format!(
+            "sets mss_cache to {}, which is TCP's own: wanted 1 to {MSS_MAX}",
+            sk.mss_cache
+        ));
+    }
     if sk.snd_cwnd.wrapping_sub(1) as i32 <= -1 {
         odd(head, Odd::NoWindow, what, sk);
     }
@@ -192,18 +200,21 @@ pub fn take_warnings() -> Vec<String> {
     WARNINGS.take().into_iter().map(|(_, text)| text).collect()
 }
 
-/// A module's `WARN_ON` or `BUG_ON` holds (cca/hosts/module/module.c).
+/// A module's `WARN_ON` or `BUG_ON` holds, or it has done what ends it (cca/hosts/module/module.c).
+///
+/// # Safety
+/// `file` and `what` are NULL or strings that nobody changes meanwhile.
 pub(crate) unsafe extern "C" fn tell(
     file: *const c_char,
     line: c_int,
     what: *const c_char,
-    is_bug: c_int,
+    kind: c_int,
 ) {
     let said = format!("{}:{line}: {}", text(file), text(what));
-    if is_bug == 0 {
-        warn(&said);
-    } else {
-        watch::fail(&format!("stops at {said}"));
+    match kind {
+        0 => warn(&said),
+        1 => watch::fail(&format!("stops at {said}")),
+        _ => watch::fail(text(what)),
     }
 }
 
@@ -211,6 +222,9 @@ pub(crate) unsafe extern "C" fn tell(
 macro_rules! guards {
     ($($hook:ident($($arg:ident: $type:ty),*) $(-> $out:ty)?;)*) => {
         $(
+            /// # Safety
+            /// `sk` is the socket of a flow whose hooks are in a table that [`guarded`] made, as [`head_of`] wants it,
+            /// and the arguments are what the hook of that name takes in `cca/include/ops.h`.
             unsafe extern "C" fn $hook(sk: *mut TcpSock $(, $arg: $type)*) $(-> $out)? {
                 // SAFETY: called through the table below only, by `Controller`; the table has this hook only
                 // where the controller has it.

@@ -23,27 +23,33 @@ mod controller;
 mod custom;
 mod embedded;
 mod guard;
+mod job;
+mod lacking;
 mod library;
 mod module;
 mod modules;
 mod names;
+mod process;
 mod raw;
 mod rules;
 mod running;
 mod sample;
 mod sock;
+mod struct_ops;
 mod watch;
 
-pub use compile::{compile, includes_cca_h, BuildError, Built};
+pub use compile::{compile, compile_while, includes_cca_h};
 pub use complaint::explained;
 pub use controller::{Controller, ParamError};
 pub use custom::{Custom, CustomMaker};
 pub use embedded::{write_headers, write_sources};
 pub use guard::take_warnings;
+pub use job::{BuildError, Built, Lacking};
 pub use library::LoadError;
 pub use module::{Module, Param, Preset};
 pub use modules::{Modules, SelectError};
 pub use names::{kernel_name, prefixed_name, shown};
+pub use process::{read_source, run as run_bounded, GoesOn, Said};
 pub use raw::interned;
 pub use sample::{
     AckSample, CaEvent, CaInfo, CaState, LostBurst, RateSample, CA_ACK_ECE, CA_ACK_SLOWPATH,
@@ -53,6 +59,7 @@ pub use sock::{
     minmax_running_min, MinMax, MinMaxSample, TcpSock, SK_PACING_FQ, SK_PACING_NEEDED,
     SK_PACING_NONE, TCP_ECN_MODE_ACCECN, TCP_ECN_OK, UNLIMITED_RATE,
 };
+pub use struct_ops::is_program;
 pub use units::{BOOT, INFINITE_SSTHRESH};
 pub use watch::{watch, Report, REPORT_MARK};
 

@@ -23,6 +23,9 @@ extern "C" {
 /// `RTLD_NOW`: every symbol is looked up now, so that a missing one is an error and not a crash.
 const RTLD_NOW: c_int = 2;
 
+/// What runs when a shared object is opened.
+const CONSTRUCTORS: &str = "constructor";
+
 /// A shared object that is not a controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
@@ -65,7 +68,7 @@ impl Library {
         })?;
         let name = CString::new(copy.as_os_str().as_bytes()).expect("a path has no zero byte");
         // SAFETY: a terminated path; the object's constructors are the user's own code.
-        let handle = unsafe { dlopen(name.as_ptr(), RTLD_NOW) };
+        let handle = around("", CONSTRUCTORS, || unsafe { dlopen(name.as_ptr(), RTLD_NOW) });
         let opened = NonNull::new(handle).ok_or_else(|| LoadError::Open {
             path: path.display().to_string(),
             reason: last_error().replace(&*copy.to_string_lossy(), "shared object"),
@@ -90,7 +93,7 @@ impl Drop for Library {
             around(self.name, "module_exit", || unsafe { stop() });
         }
         // SAFETY: opened once, closed once; nothing of it is used any more.
-        unsafe { dlclose(self.handle.as_ptr()) };
+        around(self.name, "destructor", || unsafe { dlclose(self.handle.as_ptr()) });
     }
 }
 
@@ -118,17 +121,18 @@ fn private_copy(path: &Path) -> std::io::Result<PathBuf> {
 pub(crate) type Values<'a> = &'a dyn Fn(&Module) -> Result<Vec<(u32, i64)>, String>;
 
 /// Opens the controller in `path`: one in our style when `symbol` names its table, else a kernel
-/// module, started with these values of its parameters, by position.
+/// module, started with these values of its parameters, by position, and with random numbers from `seed`.
 pub(crate) fn open(
     path: &Path,
     symbol: Option<&str>,
     doc: String,
+    seed: u64,
     values: Values<'_>,
 ) -> Result<Module, LoadError> {
     let library = Library::open(path)?;
     match symbol {
         Some(symbol) => ours(library, symbol, doc),
-        None => kernel(library, doc, values),
+        None => kernel(library, doc, seed, values),
     }
 }
 
@@ -151,6 +155,7 @@ struct Glue {
     stop: unsafe extern "C" fn(),
     error: NonNull<*const c_char>,
     tell: NonNull<Tell>,
+    seed: NonNull<u64>,
 }
 
 /// `cca_module_tell` of glue.h.
@@ -166,6 +171,7 @@ impl Glue {
         let (describe, set) = (need("cca_module_describe")?, need("cca_module_set")?);
         let (start, stop) = (need("cca_module_start")?, need("cca_module_stop")?);
         let (error, tell) = (need("cca_module_error")?, need("cca_module_tell")?);
+        let seed = need("cca_module_seed")?;
         // SAFETY: glue.h declares the symbols with the types of these fields; none is NULL.
         unsafe {
             Ok(Self {
@@ -177,6 +183,7 @@ impl Glue {
                 stop: mem::transmute::<*mut c_void, unsafe extern "C" fn()>(stop),
                 error: NonNull::new_unchecked(error.cast()),
                 tell: NonNull::new_unchecked(tell.cast()),
+                seed: NonNull::new_unchecked(seed.cast()),
             })
         }
     }
@@ -195,9 +202,12 @@ impl Glue {
     }
 
     /// Runs the module's `module_init()`.
-    fn start(&self) -> Result<(), LoadError> {
-        // SAFETY: a pointer of module.c that nobody reads at present.
-        unsafe { self.tell.as_ptr().write(tell) };
+    fn start(&self, seed: u64) -> Result<(), LoadError> {
+        // SAFETY: variables of module.c that nobody reads at present.
+        unsafe {
+            self.tell.as_ptr().write(tell);
+            self.seed.as_ptr().write(seed);
+        }
         // SAFETY: called once per library, before anybody else sees the module.
         let failed = around("", "module_init", || unsafe { (self.start)() });
         if failed == 0 {
@@ -214,7 +224,12 @@ impl Glue {
 }
 
 /// Starts a kernel module.
-fn kernel(mut library: Library, doc: String, values: Values<'_>) -> Result<Module, LoadError> {
+fn kernel(
+    mut library: Library,
+    doc: String,
+    seed: u64,
+    values: Values<'_>,
+) -> Result<Module, LoadError> {
     let glue = Glue::find(&library)?;
     // SAFETY: gives a static object of the library, changed only by the calls below, before anybody
     // else sees it.
@@ -224,7 +239,7 @@ fn kernel(mut library: Library, doc: String, values: Values<'_>) -> Result<Modul
     let values = values(&view).map_err(|reason| LoadError::NoController { reason })?;
     glue.set_all(&view, values)?;
     drop(view);
-    glue.start()?;
+    glue.start(seed)?;
     library.stop = Some(glue.stop);
     // SAFETY: complete now; its operations have a name.
     library.name = interned(text(unsafe { (*raw.ops).name.as_ptr() }));

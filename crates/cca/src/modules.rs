@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use crate::compile::Built;
 use crate::controller::{table, values, Controller, ModuleRef, ParamError};
 use crate::custom::{self, CustomMaker};
+use crate::job::Built;
 use crate::library::{self, LoadError};
 use crate::module::Module;
 use crate::names::shown;
@@ -52,6 +52,7 @@ type Instance = (String, BTreeMap<String, i64>);
 #[derive(Default)]
 pub struct Modules {
     own: BTreeMap<String, Own>,
+    seed: u64,
     open: Mutex<BTreeMap<Instance, Arc<Module>>>,
     /// Values of parameters; flows with the same ones read the same memory.
     tables: Mutex<BTreeSet<Arc<[u32]>>>,
@@ -62,6 +63,12 @@ impl Modules {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, whose modules draw random numbers from this seed while they start.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
+        Self { seed, ..Self::default() }
     }
 
     /// Adds a compiled controller under its own name, instead of a built-in one of that name.
@@ -170,7 +177,7 @@ impl Modules {
                 text
             })
         };
-        let opened = library::open(path, symbol, String::new(), &set);
+        let opened = library::open(path, symbol, String::new(), self.seed, &set);
         if let Some(error) = wrong.take() {
             return Err(error.into());
         }

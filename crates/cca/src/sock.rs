@@ -5,6 +5,7 @@
 
 use std::ffi::c_void;
 use std::mem;
+use std::net::SocketAddrV4;
 use units::INFINITE_SSTHRESH;
 
 /// One sample of a windowed minimum or maximum.
@@ -60,6 +61,8 @@ pub const TCP_ECN_OK: u8 = 1;
 pub const TCP_ECN_MODE_ACCECN: u8 = 16;
 /// Value of `sk_state` of an open connection.
 const TCP_ESTABLISHED: u8 = 1;
+/// Value of `skc_family`.
+const AF_INET: u16 = 2;
 /// Values of `sk_pacing_status`: nobody paces.
 pub const SK_PACING_NONE: u32 = 0;
 /// TCP itself paces, with a timer per socket.
@@ -100,6 +103,21 @@ pub struct TcpSock {
     pub jiffies: u32,
     /// Operations of the socket, which a loaded module may exchange; C's alone.
     pub(crate) sk_prot: *const c_void,
+    // struct sock_common: addresses and ports, for loaded modules
+    pub(crate) skc_daddr: u32,
+    pub(crate) skc_rcv_saddr: u32,
+    pub(crate) skc_hash: u32,
+    pub(crate) skc_dport: u16,
+    pub(crate) skc_num: u16,
+    pub(crate) skc_family: u16,
+    pub(crate) skc_state: u8,
+    pub(crate) skc_v6_daddr: [u32; 4],
+    pub(crate) skc_v6_rcv_saddr: [u32; 4],
+    pub(crate) sk_mark: u32,
+    // struct inet_sock
+    pub(crate) inet_saddr: u32,
+    pub(crate) inet_sport: u16,
+    pub(crate) tos: u8,
     // struct inet_connection_sock
     /// Retransmission timeout, jiffies.
     pub icsk_rto: u32,
@@ -252,6 +270,8 @@ impl TcpSock {
             sk_gso_max_segs: u16::MAX,
             sk_pacing_shift: 10,
             sk_state: TCP_ESTABLISHED,
+            skc_family: AF_INET,
+            skc_state: TCP_ESTABLISHED,
             hz: 1000,
             icsk_rto: 1000,
             mss_cache: 1448,
@@ -262,6 +282,18 @@ impl TcpSock {
             reordering: 3,
             ..zero
         })
+    }
+
+    /// Says between which addresses and ports the flow goes. Loaded modules may look.
+    pub fn connect(&mut self, from: SocketAddrV4, to: SocketAddrV4) {
+        let order = |address: &SocketAddrV4| u32::from_ne_bytes(address.ip().octets());
+        (self.skc_rcv_saddr, self.skc_daddr) = (order(&from), order(&to));
+        (self.skc_num, self.skc_dport) = (from.port(), to.port().to_be());
+        (self.inet_saddr, self.inet_sport) = (self.skc_rcv_saddr, from.port().to_be());
+        // Any function of the four, as the kernel's is, whose secret no module knows.
+        let ends = u64::from(self.skc_rcv_saddr) << 32 | u64::from(self.skc_daddr);
+        let ports = u64::from(from.port()) << 16 | u64::from(to.port());
+        self.skc_hash = ((ends ^ ports).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32;
     }
 
     /// Segments in the network as far as the sender knows (RFC 6675 "pipe").

@@ -109,6 +109,9 @@ pub fn watch(fd: c_int) -> io::Result<()> {
         handle(signal, on_fault)?;
     }
     handle(libc::SIGVTALRM, on_tick)?;
+    handle(libc::SIGALRM, on_idle)?;
+    handle(libc::SIGSYS, on_refused)?;
+    refuse_processes()?;
     let second = libc::timeval { tv_sec: 1, tv_usec: 0 };
     let every = libc::itimerval { it_interval: second, it_value: second };
     // SAFETY: a complete value.
@@ -170,6 +173,71 @@ extern "C" fn on_tick(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     } else if TICKS.fetch_add(1, Ordering::Relaxed) + 1 >= CALL_MAX_S {
         report(b"does not return: it has run for 3 s of processor time", registers(context).0);
     }
+}
+
+/// Whoever waits for this process has seen that it does nothing.
+extern "C" fn on_idle(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    if RUNNING.with(|running| running.is_inside.get()) {
+        report(
+            b"waits, sleeps or stops itself: it has done nothing for 10 s",
+            registers(context).0,
+        );
+    }
+}
+
+extern "C" fn on_refused(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    if RUNNING.with(|running| running.is_inside.get()) {
+        report(
+            b"starts another process or program, which a controller may not",
+            registers(context).0,
+        );
+    }
+}
+
+/// Has the system refuse new processes and programs, by [`on_refused`]; threads may start. Where it has no filters
+/// nothing is refused.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn refuse_processes() -> io::Result<()> {
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+    const ANSWER: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    // Offsets in struct seccomp_data: the number of the call, and the lower half of its first argument.
+    const NUMBER: u32 = 0;
+    const FIRST: u32 = 16;
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let number = |call: libc::c_long, then, or| step(EQUAL, then, or, call as u32);
+    #[cfg(target_arch = "x86_64")]
+    let forks = [libc::SYS_fork, libc::SYS_vfork];
+    #[cfg(target_arch = "aarch64")]
+    let forks = [libc::SYS_execve, libc::SYS_execve];
+    let mut program = [
+        step(LOAD, 0, 0, NUMBER),
+        number(libc::SYS_execve, 8, 0),
+        number(libc::SYS_execveat, 7, 0),
+        number(forks[0], 6, 0),
+        number(forks[1], 5, 0),
+        // Its flags are in memory, which a filter does not see; C libraries go on with clone().
+        number(libc::SYS_clone3, 5, 0),
+        number(libc::SYS_clone, 0, 2),
+        step(LOAD, 0, 0, FIRST),
+        step(ANY_BIT, 0, 1, libc::CLONE_THREAD as u32),
+        step(ANSWER, 0, 0, libc::SECCOMP_RET_ALLOW),
+        step(ANSWER, 0, 0, libc::SECCOMP_RET_TRAP),
+        step(ANSWER, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: a flag of this process, and a complete filter, which the system copies.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter, 0, 0);
+    }
+    Ok(())
+}
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+fn refuse_processes() -> io::Result<()> {
+    Ok(())
 }
 
 /// Program counter and stack pointer at the signal; 0 where this is not known.

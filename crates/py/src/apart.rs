@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cca::Report;
 use pyo3::ffi::{PyOS_AfterFork_Child, PyOS_AfterFork_Parent, PyOS_BeforeFork};
@@ -22,6 +22,15 @@ const PROGRESS: u8 = b'P';
 const RESULT: u8 = b'R';
 /// The caller is asked whether to go on at this distance at most.
 const TELL_EVERY: Duration = Duration::from_millis(50);
+
+/// A process is looked at once a second while it tells nothing.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Looks at which it has done nothing before it is asked what it is in (`cca::watch` says "10 s").
+const IDLE_LOOKS: u32 = 10;
+/// ... before it is ended: a controller in Python may wait for a program elsewhere.
+const IDLE_LOOKS_MAX: u32 = 70;
+/// What is said of such a one.
+const DID_NOTHING: &str = "its process has done nothing for 70 s, and was ended";
 
 /// How the work ended.
 pub enum Ended {
@@ -66,9 +75,12 @@ pub fn apart(
 ) -> PyResult<Ended> {
     let (reader, mut child) = fork(py, work)?;
     let mut frames = Frames { reader, bytes: Vec::new(), is_closed: false };
-    let mut at = (0, 0);
+    let (mut at, mut idle) = ((0, 0), Idle::new());
     loop {
         let frame = py.detach(|| frames.next())?;
+        if idle.look(frame.is_some(), child.pid) {
+            return Ok(Ended::Badly(DID_NOTHING.to_owned()));
+        }
         match frame {
             Some(Frame { kind: RESULT, content }) => return Ok(Ended::Well(content)),
             Some(Frame { kind: cca::REPORT_MARK, content }) => {
@@ -84,6 +96,44 @@ pub fn apart(
         }
         tell(py, at.0, at.1)?;
     }
+}
+
+/// Whether a process does nothing: it has told nothing for a while, and at each look it sleeps or is stopped.
+struct Idle {
+    looked: Instant,
+    /// Looks in a row at which it did nothing.
+    looks: u32,
+}
+
+impl Idle {
+    #[allow(clippy::disallowed_methods, reason = "what the process waits for takes real time")]
+    fn new() -> Idle {
+        Idle { looked: Instant::now(), looks: 0 }
+    }
+
+    /// Looks once a second. When it has done nothing for a while, it is asked what it is in; when it does not answer,
+    /// this says that it is to be ended.
+    #[allow(clippy::disallowed_methods, reason = "what the process waits for takes real time")]
+    fn look(&mut self, has_told: bool, pid: Option<Pid>) -> bool {
+        if has_told {
+            *self = Idle::new();
+        }
+        let Some(pid) = pid.filter(|_| self.looked.elapsed() >= LOOK_EVERY) else { return false };
+        let is_idle = state(pid).is_some_and(|state| matches!(state, 'S' | 'T' | 't'));
+        *self = Idle { looked: Instant::now(), looks: if is_idle { self.looks + 1 } else { 0 } };
+        if self.looks == IDLE_LOOKS {
+            // It may have ended meanwhile.
+            kill_process(pid, Signal::ALARM).ok();
+            kill_process(pid, Signal::CONT).ok();
+        }
+        self.looks >= IDLE_LOOKS_MAX
+    }
+}
+
+/// The letter of a process's state, where the system shows it.
+fn state(pid: Pid) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 /// A forked process, which does not outlive this.
@@ -236,6 +286,10 @@ fn how(status: Option<WaitStatus>) -> String {
     ) {
         (Some(libc::SIGKILL), _) => {
             "its process was killed, as the system does when memory runs out".to_owned()
+        }
+        // C libraries start programs with signals blocked.
+        (Some(libc::SIGSYS), _) => {
+            "a controller starts another process or program, which it may not".to_owned()
         }
         (Some(signal), _) => format!("its process was ended by signal {signal}"),
         (None, code) => format!("its process ended with status {}", code.unwrap_or(-1)),

@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::interruptible::interruptible;
+
 create_exception!(
     _native,
     KernelError,
@@ -75,9 +77,9 @@ pub fn kernel_load(
     name: Option<&str>,
 ) -> PyResult<KernelController> {
     let is_file = Path::new(source).extension().is_some_and(|extension| extension == "c");
-    let loaded = py.detach(|| {
+    let loaded = interruptible(py, |goes_on| {
         let object = match is_file {
-            true => bpf::Object::compile(Path::new(source)),
+            true => bpf::Object::compile_while(Path::new(source), goes_on),
             false => bpf::Object::find(source),
         };
         let name = match (name, numbered) {
@@ -86,7 +88,7 @@ pub fn kernel_load(
             (None, false) => bpf::Name::Own,
         };
         bpf::load(&object?, &params, name)
-    });
+    })?;
     let loaded = loaded.map_err(to_python)?;
     // An interrupt that came meanwhile raises here, and drops it.
     py.check_signals()?;
@@ -97,11 +99,12 @@ pub fn kernel_load(
 
 /// The compiler's error for a source of one's own that BPF does not take; see the stub.
 #[pyfunction]
-pub fn kernel_refusal(py: Python<'_>, source: PathBuf) -> Option<String> {
-    match py.detach(|| bpf::Object::compile(&source)) {
+pub fn kernel_refusal(py: Python<'_>, source: PathBuf) -> PyResult<Option<String>> {
+    let compiled = interruptible(py, |goes_on| bpf::Object::compile_while(&source, goes_on))?;
+    Ok(match compiled {
         Ok(_) | Err(bpf::Error::NoClang { .. }) => None,
         Err(error) => Some(error.to_string()),
-    }
+    })
 }
 
 /// Names of the controllers that are built in for BPF, and the kernel's for them.

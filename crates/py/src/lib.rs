@@ -4,6 +4,7 @@ mod apart;
 #[cfg(target_os = "linux")]
 mod emulator;
 mod hosts;
+mod interruptible;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 mod kernel;
 #[cfg(not(target_os = "linux"))]
@@ -23,7 +24,7 @@ use no_emulator as emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 use no_kernel as kernel;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use record::report::MeasuredError;
@@ -155,6 +156,12 @@ fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
     Ok(format!("the controller raised\n{}", lines.extract::<Vec<String>>()?.concat().trim_end()))
 }
 
+/// A plan's seed; 0 for what is no plan, which fails later with a better message.
+fn seed(plan_json: &str) -> u64 {
+    let plan: Result<serde_json::Value, _> = serde_json::from_str(plan_json);
+    plan.ok().and_then(|plan| plan["seed"].as_u64()).unwrap_or(0)
+}
+
 /// Runs one plan in this process. `tell` is called about every 50 ms with how far it is, and its error ends the run.
 #[allow(
     clippy::disallowed_methods,
@@ -169,7 +176,7 @@ fn run_here(
     tell: &mut (dyn FnMut(u64, u64) -> PyResult<()> + Send),
 ) -> PyResult<String> {
     let raised = own::Raised::default();
-    let modules = own::modules(own, &raised)?;
+    let modules = own::modules(own, &raised, own.map_or(0, |_| seed(plan_json)))?;
     let mut stopped = None;
     let mut told_at = None;
     let mut on_progress = |sim_ns, packets| {
@@ -188,13 +195,18 @@ fn run_here(
             sim::run_watched(&plan, &modules, &out_dir, &mut on_progress, watch)
         })
     });
-    let result = result.map_err(|text| bug(&text))?;
+    let result = result.map_err(|text| match own::libraries(own).is_empty() {
+        true => bug(&text),
+        false => ControllerError::new_err(format!(
+            "the engine stopped ({text}): a controller has probably written a field of the socket that is TCP's own"
+        )),
+    })?;
     if let Some(error) = stopped {
         return Err(error);
     }
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        if !error.is_instance_of::<PyException>(py) {
-            // A signal that came while Python ran, for instance: it is not the controller's.
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            // A signal that came while Python ran: it is not the controller's.
             return Err(error);
         }
         let ended = ControllerError::new_err(error.to_string());
@@ -294,7 +306,9 @@ mod _native {
         kernel_status, kernel_unload, KernelController, KernelError,
     };
     #[pymodule_export]
-    use super::own::{build, kernel_name, write_headers, write_sources, BuildError};
+    use super::own::{
+        build, is_bpf_program, kernel_name, python_calls, write_headers, write_sources, BuildError,
+    };
     #[pymodule_export]
     use super::parts::parts;
     #[pymodule_export]

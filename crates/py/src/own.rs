@@ -8,25 +8,32 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Instant;
 
 use crate::apart::{apart, Ended};
+use crate::interruptible::interruptible;
 use crate::sample::Sample;
 
 create_exception!(
     _native,
     BuildError,
     PyValueError,
-    "A controller of one's own that does not compile or load."
+    "A controller of one's own that does not compile or load: (text, headers that the simulator lacks, other names that \
+     it lacks)."
 );
 
 /// Compiles a controller and says what it is; see the stub for the contract.
 #[pyfunction]
 pub fn build(py: Python<'_>, source: PathBuf, folder: PathBuf, hz: u32) -> PyResult<String> {
-    let built = py.detach(|| cca::compile(&source, &folder, hz));
-    let built = built.map_err(|e| BuildError::new_err(e.to_string()))?;
+    let built = interruptible(py, |goes_on| cca::compile_while(&source, &folder, hz, goes_on))?;
+    let built = built.map_err(|error| {
+        let cca::Lacking { headers, names } = error.lacking.clone();
+        BuildError::new_err((error.to_string(), headers, names))
+    })?;
     let mut let_signals_in = |py: Python<'_>, _, _| py.check_signals();
     let libraries = [built.library.clone()];
     let ended = apart(py, &libraries, &mut let_signals_in, |_, _| {
@@ -42,7 +49,10 @@ pub fn build(py: Python<'_>, source: PathBuf, folder: PathBuf, hz: u32) -> PyRes
     };
     match text.strip_prefix('+') {
         Some(text) => Ok(text.to_owned()),
-        None => Err(BuildError::new_err(format!("{}: {}", source.display(), &text[1..]))),
+        None => {
+            let text = format!("{}: {}", source.display(), &text[1..]);
+            Err(BuildError::new_err((text, Vec::<String>::new(), Vec::<String>::new())))
+        }
     }
 }
 
@@ -73,6 +83,12 @@ pub fn write_sources(folder: PathBuf) -> PyResult<()> {
     Ok(cca::write_sources(&folder)?)
 }
 
+/// Is this the text of a BPF program? See the stub.
+#[pyfunction]
+pub fn is_bpf_program(text: &str) -> bool {
+    cca::is_program(text)
+}
+
 /// What a kernel calls a controller; see the stub.
 #[pyfunction]
 pub fn kernel_name(name: &str) -> String {
@@ -89,9 +105,10 @@ pub fn libraries(own: Option<&Bound<'_, PyDict>>) -> Vec<PathBuf> {
     own.filter_map(|(_, what)| library(what)).map(|(path, _)| path).collect()
 }
 
-/// The controllers of one run: `own` maps names to (library, symbol) or to a callable that makes one.
-pub fn modules(own: Option<&Bound<'_, PyDict>>, raised: &Raised) -> PyResult<Modules> {
-    let mut modules = Modules::new();
+/// The controllers of one run: `own` maps names to (library, symbol) or to a callable that makes one. Modules draw random
+/// numbers from `seed` while they start.
+pub fn modules(own: Option<&Bound<'_, PyDict>>, raised: &Raised, seed: u64) -> PyResult<Modules> {
+    let mut modules = Modules::seeded(seed);
     for (name, what) in own.into_iter().flat_map(|own| own.iter()) {
         let name: String = name.extract()?;
         if let Ok((library, symbol)) = what.extract::<(PathBuf, Option<String>)>() {
@@ -135,7 +152,9 @@ fn make(py: Python<'_>, class: &Py<PyAny>, params: &BTreeMap<String, i64>) -> Py
     for (name, value) in params {
         keywords.set_item(name, value)?;
     }
+    let call = Call::begin(py, "__init__");
     let one = class.call(py, (), Some(&keywords))?.into_bound(py);
+    drop(call);
     let hook = |name: &str| one.getattr_opt(name).map(|found| found.map(Bound::unbind));
     Ok(Hooks {
         on_ack: one.getattr("on_ack")?.unbind(),
@@ -151,6 +170,66 @@ struct Hooks {
     on_loss: Option<Py<PyAny>>,
     on_timeout: Option<Py<PyAny>>,
     init: Option<Py<PyAny>>,
+}
+
+/// The call of a hook that a thread is in.
+struct Under {
+    /// As Python's `threading.get_ident()` names it.
+    thread: u64,
+    /// The hook, and when it was called; none between calls.
+    call: Mutex<Option<(&'static str, Instant)>>,
+}
+
+/// Each thread that has called hooks.
+static THREADS: Mutex<Vec<Weak<Under>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static UNDER: OnceCell<Arc<Under>> = const { OnceCell::new() };
+}
+
+/// A call of a hook, as long as this lives: for who watches calls that do not return.
+struct Call;
+
+impl Call {
+    #[allow(clippy::disallowed_methods, reason = "a hook takes real time")]
+    fn begin(py: Python<'_>, hook: &'static str) -> Call {
+        UNDER.with(|under| {
+            let under = under.get_or_init(|| {
+                let ident = || py.import("threading")?.call_method0("get_ident")?.extract();
+                let thread = ident().unwrap_or(0);
+                let under = Arc::new(Under { thread, call: Mutex::new(None) });
+                let mut threads = THREADS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                threads.retain(|other| other.strong_count() > 0);
+                threads.push(Arc::downgrade(&under));
+                under
+            });
+            set(under, Some((hook, Instant::now())));
+        });
+        Call
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        UNDER.with(|under| under.get().map(|under| set(under, None)));
+    }
+}
+
+fn set(under: &Under, call: Option<(&'static str, Instant)>) {
+    *under.call.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = call;
+}
+
+/// The calls of hooks that have not returned; see the stub.
+#[pyfunction]
+#[allow(clippy::disallowed_methods, reason = "a hook takes real time")]
+pub fn python_calls() -> Vec<(u64, String, f64)> {
+    let threads = THREADS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let under = threads.iter().filter_map(Weak::upgrade);
+    let call = |under: Arc<Under>| {
+        let call = *under.call.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        call.map(|(hook, since)| (under.thread, hook.to_owned(), since.elapsed().as_secs_f64()))
+    };
+    under.filter_map(call).collect()
 }
 
 struct PyController {
@@ -178,6 +257,7 @@ impl PyController {
         };
         let Some(found) = found else { return };
         let done = Python::attach(|py| {
+            let _call = Call::begin(py, hook.name());
             let answer = found.call1(py, (sample,))?.into_bound(py);
             apply(&answer, is_optional, hook.name(), sk)
         });
@@ -212,7 +292,7 @@ impl Custom for PyController {
         if sk.sk_pacing_status == cca::SK_PACING_NONE {
             sk.sk_pacing_status = cca::SK_PACING_NEEDED;
         }
-        let sample = Sample::new(sk, None);
+        let sample = Sample::of_handshake(sk);
         self.call(Hook::Init, sk, sample);
     }
 

@@ -86,6 +86,12 @@ impl Sample {
 }
 
 impl Sample {
+    /// The socket when the connection opens, with the RTT of the handshake.
+    pub fn of_handshake(sk: &TcpSock) -> Self {
+        let sample = Self::new(sk, None);
+        Self { rtt_us: sample.srtt_us.map(u64::from), ..sample }
+    }
+
     /// The socket now, with the sample of an ACK if there is one.
     pub fn new(sk: &TcpSock, rs: Option<&RateSample>) -> Self {
         let none =

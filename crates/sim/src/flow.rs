@@ -4,7 +4,7 @@ use crate::application::Application;
 use crate::controllers;
 use crate::ends::Ends;
 use crate::quinn::Quinn;
-use cca::{Controller, Modules};
+use cca::{Controller, Modules, TcpSock};
 use net::fetch::fetch_line;
 use net::host::Nic;
 use net::rng::Rng;
@@ -167,6 +167,7 @@ fn tcp_ends(plan: &Plan, i: usize, controller: Controller, limits: memory::Limit
     if plan.record.events {
         sender.sk.set_record_events();
     }
+    connect(&mut sender.sk, plan, i);
     let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback);
     Ends::Tcp(Box::new(sender), Box::new(receiver))
 }
@@ -230,6 +231,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
     if plan.record.events {
         sender.sk.set_record_events();
     }
+    connect(&mut sender.sk, plan, i);
     let receiver = quic::Receiver::new(config, stream.segments, stream.last_len);
     Ends::Quic(Box::new(sender), Box::new(receiver))
 }
@@ -265,6 +267,17 @@ fn application(plan: &Plan, i: usize) -> Option<Application> {
     let rng = Rng::stream(plan.seed, &format!("flow{i}.app"));
     let back = Span::from_ns(p.rtt_ns - p.rtt_ns / 2);
     Some(Application::new(workload, greeting, back, rng))
+}
+
+/// Tells a loaded module between which addresses its flow goes: those of the capture, but receivers that are one host have
+/// one address, the first one's. Receivers of flows that go up are hosts of their own.
+fn connect(sk: &mut TcpSock, plan: &Plan, i: usize) {
+    let flow = &plan.flows[i];
+    let is_datagrams = !matches!(flow.transport, plan::Transport::Tcp);
+    let is_shared = plan.host.shared_receiver && !flow.is_up();
+    let (from, own) = record::pcap::ends(i as u32, is_datagrams);
+    let (_, first) = record::pcap::ends(0, is_datagrams);
+    sk.connect(from, if is_shared { first } else { own });
 }
 
 /// Seed of a controller's own draws.

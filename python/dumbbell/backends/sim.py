@@ -29,8 +29,11 @@ def check(request: Request) -> None:
 
 
 def _check_ticks(request: Request) -> None:
-    """Raise ScenarioError for a controller of --cca on a host with another tick: it is compiled for one."""
+    """Raise ScenarioError for a controller of --cca that only a kernel has, and for one on a host with another tick: it
+    is compiled for one.
+    """
     plan = request.planned.plan
+    request.own.check(flow["cca"] for flow in plan["flows"])
     for i, flow in enumerate(plan["flows"]):
         if flow["host"].get("hz", plan["host"]["hz"]) != plan["host"]["hz"] and flow["cca"] in request.own.sources:
             raise ScenarioError(

@@ -48,7 +48,7 @@ def on_backends(names: Sequence[str], options: Mapping[str, Any]) -> int:
     --need says.
     """
     names, files = comparison.named(names), options["files"]
-    overrides, own = tuple(options["overrides"]), Own.load(options["cca"])
+    overrides, own = tuple(options["overrides"]), Own.load(options["cca"], on=names)
     scenarios = [from_file(file, overrides=overrides) for file in files]
     _check_kind(options["plot"], names, scenarios)
     name = f"compare-{Path(files[0].removeprefix(GALLERY)).stem}"

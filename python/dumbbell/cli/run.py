@@ -48,7 +48,7 @@ def main(arguments: argparse.Namespace) -> int:
         backends.kind(arguments.on)
         show = Show.of(is_json=arguments.json, is_quiet=arguments.quiet)
         wanted = _table(vars(arguments), show)
-        overrides, own = tuple(arguments.overrides), Own.load(arguments.cca)
+        overrides, own = tuple(arguments.overrides), Own.load(arguments.cca, on=[arguments.on])
         scenarios = [from_file(file, overrides=overrides) for file in arguments.files]
         planned = jobs_of(scenarios, Path(), overrides=overrides, pcap=arguments.pcap, own=own, on=arguments.on)
         if wanted and wanted.where:

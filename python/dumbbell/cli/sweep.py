@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> int:
         backends.kind(arguments.on)
         choice, conditions = _choice(arguments), _conditions(arguments)
         wanted = checked(Asked(by=arguments.by, flows=arguments.flows, columns=arguments.columns, wide=arguments.wide))
-        own = Own.load(arguments.cca)
+        own = Own.load(arguments.cca, on=[arguments.on])
         made = prepared(arguments.file, choice, overrides=tuple(arguments.overrides), own=own, on=arguments.on)
         if not arguments.quiet:
             run.warn_of([made.given], made.jobs, own)
@@ -51,7 +51,15 @@ def main(arguments: argparse.Namespace) -> int:
         place = run.placed(arguments.out, name, resume=arguments.resume, force=arguments.force)
         progress = None if arguments.quiet else Progress(screen(), has_kept=True)
         store = Store(arguments.store)
-        with Execution(made.jobs, place, store=store, workers=workers, progress=progress, note=_note) as going:
+        with Execution(
+            made.jobs,
+            place,
+            store=store,
+            workers=workers,
+            may_fork=own.has_python,
+            progress=progress,
+            note=_note,
+        ) as going:
             return _go(arguments, made, going, choice=choice, conditions=conditions, wanted=wanted)
 
 

@@ -22,7 +22,7 @@ def check(arguments: argparse.Namespace) -> int:
     from dumbbell.scenario.source import placed
 
     backends.kind(arguments.on)
-    own = Own.load(arguments.cca)
+    own = Own.load(arguments.cca, on=[arguments.on])
     for text in own.kernel_refusals():
         print(f"dumbbell: warning: {text}", file=sys.stderr)
     for file in arguments.files:

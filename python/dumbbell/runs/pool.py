@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from dumbbell.backends.request import Progress
 
+    from .watchdog import Watchdog
     from .workers import Workers
 
 Make = Callable[[Request, Path], dict[str, Any]]
@@ -41,8 +42,8 @@ def whole(manifest: dict[str, Any], _: Path) -> dict[str, Any]:
     return manifest
 
 
-class _Stopped(BaseException):
-    """Raised in a worker's progress callback when the pool ends."""
+class _Stopped(KeyboardInterrupt):
+    """Raised in a worker's progress callback, or in the controller in Python that it is in, when the pool ends."""
 
 
 def default_workers() -> int:
@@ -50,6 +51,8 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+#: How long a worker is waited for that has been asked to stop, s; the engine looks every 50 ms.
+_PATIENCE_S = 1.0
 #: Fewer runs a worker are not worth the 3 ms that a process takes.
 _RUNS_OF_PROCESS = 8
 
@@ -66,6 +69,7 @@ class Pool:
         self._workers, self._make, self._keep = workers or default_workers(), make, keep
         self._may_fork = may_fork
         self._processes: Workers | None = None
+        self._watchdog: Watchdog | None = None
         self._stop: list[bool] = []
         self._threads: list[threading.Thread] = []
 
@@ -79,21 +83,32 @@ class Pool:
         """Stop the workers and wait for them."""
         if self._processes:
             self._processes.end()
+        if self._watchdog:
+            self._watchdog.end()
         self._stop.append(True)
         for thread in self._threads:
-            thread.join()
+            thread.join(_PATIENCE_S)
+            if thread.is_alive():  # in a hook that does not return: an exception ends a loop, and nothing ends a sleep
+                raise_in(thread.ident, _Stopped)
+                thread.join(_PATIENCE_S)
 
     def outcomes(self, jobs: Sequence[Job], observe: Observe | None = None) -> Iterator[Outcome]:
         """Run these and yield the outcomes in order; nothing is started after a full disk."""
         workers = min(self._workers, len(jobs))
-        if workers <= 1:
-            return (self._one(job, observe, None) for job in jobs)
-        if self._may_fork and _are_for_processes(jobs, workers):
+        has_python = any(job.request.own.has_python for job in jobs)
+        if self._may_fork and workers and ((has_python and _may_fork()) or _are_for_processes(jobs, workers)):
             from .workers import Workers  # only then: start-up counts
 
             with suppress(OSError), interrupts.Held():  # no more processes: threads will do
                 self._processes = Workers(jobs, workers, self._made)
                 return self._processes.outcomes(observe)
+        if has_python and not self._watchdog:
+            from .watchdog import NotReturningError, Watchdog
+
+            self._watchdog = Watchdog(lambda called: raise_in(called.thread, NotReturningError))
+            self._watchdog.start()
+        if workers <= 1:
+            return (self._one(job, observe, None) for job in jobs)
         return self._in_order(jobs, workers, observe)
 
     def _in_order(self, jobs: Sequence[Job], workers: int, observe: Observe | None) -> Iterator[Outcome]:
@@ -158,11 +173,22 @@ class Pool:
             return Outcome(job, None, EngineError(f"{job.folder}: {type(error).__name__}: {error}"))
 
 
+def raise_in(thread: int | None, error: type[BaseException]) -> None:
+    """Raise an exception in another thread, when it next executes Python."""
+    import ctypes
+
+    if thread is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+
+
+def _may_fork() -> bool:
+    """Whether nothing in this process is in the way of forking it."""
+    threading = sys.modules.get("threading")
+    return hasattr(os, "fork") and not (threading and threading.active_count() > 1)
+
+
 def _are_for_processes(jobs: Sequence[Job], workers: int) -> bool:
     """Whether these are many, and plain: a controller of the user's own may have something to do with this process."""
-    if len(jobs) < _RUNS_OF_PROCESS * workers or not hasattr(os, "fork"):
+    if len(jobs) < _RUNS_OF_PROCESS * workers or workers <= 1:
         return False
-    threading = sys.modules.get("threading")
-    return not (threading and threading.active_count() > 1) and all(
-        job.request.on == "sim" and not job.request.own for job in jobs
-    )
+    return _may_fork() and all(job.request.on == "sim" and not job.request.own for job in jobs)

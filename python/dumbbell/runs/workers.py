@@ -15,12 +15,14 @@ import pickle
 import select
 import signal
 import struct
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dumbbell.errors import DiskFullError, EngineError
+from dumbbell.errors import ControllerError, DiskFullError, EngineError
 
 from . import interrupts
 from .job import Outcome, told_end
@@ -40,6 +42,8 @@ _BEGUN, _UNDER_WAY, _ENDED = range(3)
 _PROGRESS = struct.Struct("<QQ")
 #: Numbers that are written at once: a pipe takes up to 4096 bytes whole or not at all.
 _NUMBERS = 4096 // _NUMBER
+#: Status of a process that has ended by itself in the middle of a job, and told how that ended.
+_LOST = 3
 #: News wait at least this long: some ten short runs.
 _REST_S = 0.005
 #: A run tells how far it is at this distance at least; the engine says it every 50 ms.
@@ -76,6 +80,8 @@ class Workers:
         self._unwritten = 0
         self._workers: dict[int, _Worker] = {}
         self._done: dict[int, Outcome] = {}
+        self._lost_jobs = 0
+        """Jobs that took their process along, which nobody has taken the place of."""
         with interrupts.Held():
             self._take, self._give = os.pipe()
             os.set_blocking(self._give, False)
@@ -98,6 +104,8 @@ class Workers:
                 for fd, _ in poll.poll():
                     if not self._heard(fd, observe):
                         poll.unregister(fd)
+                        for started in self._start_another():
+                            poll.register(started, select.POLLIN)
                 self._hand_out()
             gone = Outcome(job, None, EngineError(f"{job.folder}: not run, because no process is left to run it"))
             yield self._done.pop(number, gone)
@@ -153,10 +161,21 @@ class Workers:
             os.close(fd)
             del self._workers[fd]
             _, status = os.waitpid(worker.pid, 0)
-        if worker.number is not None:
-            job, how = self._jobs[worker.number], os.waitstatus_to_exitcode(status)
+        how = os.waitstatus_to_exitcode(status)
+        if worker.number is None:
+            self._lost_jobs += how == _LOST
+        else:
+            job = self._jobs[worker.number]
             said = f"was killed by signal {-how}, as the system does when memory runs out" if how < 0 else "ended"
             self._done[worker.number] = Outcome(job, None, EngineError(f"{job.folder}: its process {said}"))
+            self._lost_jobs += 1
+
+    def _start_another(self) -> Iterator[int]:
+        """Start a process in place of one that was lost, where jobs may be left; the file of its news."""
+        if self._lost_jobs and self._take >= 0 and len(self._done) < len(self._jobs):
+            self._lost_jobs -= 1
+            with interrupts.Held():
+                yield self._start()
 
     def _hand_out(self) -> None:
         """Write as many numbers as the pipe takes, and close it when all are written."""
@@ -179,13 +198,17 @@ class Workers:
         while os.read(self._take, 1 << 16):
             pass
 
-    def _start(self) -> None:
+    def _start(self) -> int:
+        """Fork a process; the file that its news come by."""
+        for stream in (sys.stdout, sys.stderr):  # what is there unwritten is not the process's to write
+            if stream is not None:
+                stream.flush()
         news, tell = os.pipe()
         pid = os.fork()
         if pid:
             os.close(tell)
             self._workers[news] = _Worker(pid)
-            return
+            return news
         try:
             for fd in (news, self._give, *self._workers):
                 if fd >= 0:
@@ -202,14 +225,39 @@ class Workers:
 
         _native.end_with_parent()
         teller = _Teller(tell)
+        number = 0
+
+        def end_with(error: ControllerError) -> None:
+            """A hook does not return: that ends this job, and the process, which nothing else does."""
+            teller.say(number, _ENDED, _pickled(Outcome(self._jobs[number], None, error)))
+            teller.flush()
+            os._exit(_LOST)
+
+        from .watchdog import Watchdog
+
+        if any(job.request.own.has_python for job in self._jobs):
+            Watchdog(lambda called: end_with(called.error(self._jobs[number].folder.name))).start()
         while len(word := os.read(self._take, _NUMBER)) == _NUMBER:
             number = int.from_bytes(word, "little")
             teller.say(number, _BEGUN)
             teller.flush()  # with the end of the run before
             outcome = self._one(self._jobs[number], partial(teller.progress, number))
-            teller.say(number, _ENDED, pickle.dumps((outcome.manifest, outcome.error, outcome.packets)))
+            teller.say(number, _ENDED, _pickled(outcome))
+            for stream in (sys.stdout, sys.stderr):  # what a controller in Python has printed
+                with suppress(OSError, ValueError, AttributeError):
+                    stream.flush()
         teller.flush()
         os._exit(0)
+
+
+def _pickled(outcome: Outcome) -> bytes:
+    """Manifest, error and packets. An exception of a class of the user's own file stays here: what it says is in the
+    error's text.
+    """
+    error = outcome.error
+    if isinstance(error, ControllerError):
+        error.error = str(error)
+    return pickle.dumps((outcome.manifest, error, outcome.packets))
 
 
 class _Teller:

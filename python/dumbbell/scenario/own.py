@@ -11,7 +11,8 @@ how to write one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,10 @@ from dumbbell.errors import ControllerError, ScenarioError, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
 
 _INT64 = (-(2**63), 2**63 - 1)
+#: Back ends that compile Linux modules with the headers of their kernel.
+_WITH_HEADERS = ("uml", "uml-ours")
+#: A Python file that has not been imported after so long is none, s.
+_IMPORT_MAX_S = 60
 
 
 class Source(NamedTuple):
@@ -30,6 +35,13 @@ class Source(NamedTuple):
     library: Callable[[int], tuple[str, str | None]] | None
     """(shared object, symbol) for a kernel of that many ticks a second; None for a Python class."""
     maker: Callable[..., object] | None
+    refused: ScenarioError | None = None
+    """Why the simulator does not have a Linux module that a kernel's own headers may compile."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a C file that includes cca.h."""
+        return self.library is not None and self.refused is None and self.library(1000)[1] is not None
 
 
 class Own:
@@ -47,16 +59,37 @@ class Own:
             self.sources[name] = source
 
     @classmethod
-    def load(cls, files: Iterable[str | Path], classes: Mapping[str, Callable[..., object]] | None = None) -> Own:
+    def load(
+        cls,
+        files: Iterable[str | Path],
+        classes: Mapping[str, Callable[..., object]] | None = None,
+        *,
+        on: Iterable[str] = ("sim",),
+    ) -> Own:
         """Compile and load these files (.c or .py) and classes; raises ScenarioError with the compiler's first
         error.
+
+        `on` are the back ends that they are for. With one that compiles Linux modules with a kernel's own headers, a
+        module that the simulator refuses is refused by `check` alone.
         """
         several = [files] if isinstance(files, (str, Path)) else files  # a text has letters, which are no files
-        sources = [source for file in several for source in _load(Path(file))]
+        has_kernel = any(name.partition(":")[0] in _WITH_HEADERS for name in on)
+        sources = [source for file in several for source in _load(Path(file), has_kernel=has_kernel)]
         return cls([*sources, *(_python(name, maker, "") for name, maker in (classes or {}).items())])
 
     def __bool__(self) -> bool:
         return bool(self.sources)
+
+    @property
+    def has_python(self) -> bool:
+        """Whether one of them is in Python."""
+        return any(source.maker for source in self.sources.values())
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raise ScenarioError for what the simulator does not have of those with these names."""
+        for name in names:
+            if name in self.sources and (refused := self.sources[name].refused):
+                raise refused
 
     def known(self) -> dict[str, Controller]:
         """All controllers by name: those built in, and these instead of them."""
@@ -71,10 +104,10 @@ class Own:
     def for_bpf(self, name: str, at: str) -> str:
         """The C file of one of these, which the kernel takes by BPF; raises ScenarioError for one that it does not."""
         source = self.sources[name]
-        if source.library is None or source.library(1000)[1] is None:
-            what = "a Python class" if source.library is None else "a Linux module"
+        if not source.is_ours:
+            what = "a Python class" if source.maker else "a Linux module or a BPF program"
             accepted = "a C file that includes cca.h, which the kernel takes by BPF; --on sim has it"
-            more = "" if source.library is None else ", and so has --on uml"
+            more = "" if source.maker else "; --on uml has Linux modules, `bpftool struct_ops register` BPF programs"
             raise ScenarioError(at, f'got "{name}", {what} of your own, wanted {accepted}{more}')
         return str(source.record["file"])
 
@@ -84,7 +117,7 @@ class Own:
         """
         from dumbbell import _native
 
-        ours = [source for source in self.sources.values() if source.library and source.library(1000)[1]]
+        ours = [source for source in self.sources.values() if source.is_ours]
         found = [(source.record["file"], _native.kernel_refusal(source.record["file"])) for source in ours]
         # An error elsewhere is one of the headers, which this machine lacks.
         return [
@@ -100,11 +133,17 @@ class Own:
         return {name: source.library(hz) if source.library else source.maker for name, source in used.items()}
 
 
-def _load(file: Path) -> list[Source]:
+def _load(file: Path, *, has_kernel: bool) -> list[Source]:
     if file.suffix == ".py":
         return _python_file(file)
     if file.suffix == ".c":
-        return [_compiled(file)]
+        try:
+            return [_compiled(file)]
+        except ScenarioError as error:
+            found = _of_kernel(file, error) if has_kernel else None
+            if not found:
+                raise
+            return [found]
     raise ScenarioError("--cca", f'got "{file}", wanted a C source (.c) or a Python file (.py)')
 
 
@@ -115,6 +154,31 @@ def _digest(file: Path) -> str:
         return hashlib.sha256(read_bytes(file, SOURCE_MAX)).hexdigest()
     except UnreadableError as error:
         raise ScenarioError("--cca", f"got {show(str(file))} ({error}), wanted a C or Python source") from None
+
+
+def _of_kernel(file: Path, error: ScenarioError) -> Source | None:
+    """A Linux module that the simulator refuses, by what its text tells; None for what is no module."""
+    from dumbbell import module_text
+
+    digest, text = _digest(file), read_bytes(file, SOURCE_MAX).decode("utf-8", "replace")
+    name = module_text.registered_name(text, file.stem)
+    if not name or len(name) > NAME_MAX or "tcp_register_congestion_control" not in text:
+        return None
+    record = _record(name, str(file), digest, compiler=None)
+    if beside := module_text.headers_beside(file, text):
+        record["with"] = [{"file": str(path), "sha256": _digest(path)} for path in beside]
+
+    def library(_: int) -> tuple[str, str | None]:
+        raise error
+
+    return Source(module_text.described(text, name), record, library, None, error)
+
+
+def _lacking(headers: list[str], names: list[str]) -> str:
+    """Which of what the simulator lacks the kernel of --on uml has."""
+    from dumbbell.uml.has import told
+
+    return told(headers, names) if headers or names else ""
 
 
 def _compiled(file: Path) -> Source:
@@ -135,7 +199,8 @@ def _compiled(file: Path) -> Source:
         try:
             item: dict[str, Any] = json.loads(_native.build(str(file), str(place), hz))
         except _native.BuildError as error:
-            raise ScenarioError("", str(error)) from None
+            text, headers, names = error.args
+            raise ScenarioError("", text + _lacking(headers, names)) from None
         built[hz] = (item["library"], item["symbol"])
         return item
 
@@ -164,16 +229,40 @@ def _python_file(file: Path) -> list[Source]:
 
     digest, module = _digest(file), f"dumbbell_own_{file.stem}"
     try:
-        space = runpy.run_path(str(file), run_name=module)
+        with _bounded(file):
+            space = runpy.run_path(str(file), run_name=module)
     except SyntaxError as error:
         place = ":".join(str(part) for part in (error.filename or file, error.lineno, error.offset) if part)
         raise ScenarioError("", f"{place}: error: {error.msg}") from None
-    except (Exception, SystemExit) as error:  # a file that ends the program when it is imported is no controller
+    except (ScenarioError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a file that ends the program when it is imported is no controller
         raise ControllerError(str(file), error) from error
     classes = [v for v in space.values() if isinstance(v, type) and v.__module__ == module and hasattr(v, "on_ack")]
     if not classes:
         raise ScenarioError("--cca", f"{file}: has no class with a method `on_ack`")
     return [_python(getattr(one, "name", one.__name__.lower()), one, str(file), digest) for one in classes]
+
+
+@contextmanager
+def _bounded(file: Path) -> Iterator[None]:
+    """A context that ends with ScenarioError when it has lasted for a minute; in the main thread, as Python has it."""
+    import signal
+    from threading import current_thread, main_thread
+
+    def late(*_: object) -> None:
+        raise ScenarioError("--cca", f"{file}: its import has not ended after {_IMPORT_MAX_S} s")
+
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGALRM) != signal.SIG_DFL:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, _IMPORT_MAX_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _python(name: str, maker: Callable[..., object], file: str, digest: str | None = None) -> Source:

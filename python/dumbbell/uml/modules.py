@@ -12,8 +12,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -21,11 +23,16 @@ from typing import NamedTuple
 from dumbbell.controllers import NAME_MAX, known
 from dumbbell.errors import EngineError, ScenarioError, nearest, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
+from dumbbell.module_text import headers_beside, registered_name
 
 #: The oldest Linux that our controllers are written for: the window has its accessors (tcp_snd_cwnd) since 5.19.
 _OLDEST = (6, 1)
 #: Headers of the tree that decide what is compiled, and what tells one tree from another.
 _TREE_FILES = ("include/config/kernel.release", "include/config/auto.conf", "Module.symvers")
+
+
+#: Letters of a compiler's error that are shown.
+_ERROR_SHOWN = 400
 
 
 class Wanted(NamedTuple):
@@ -155,16 +162,18 @@ def _text(source: Path, given: str) -> str:
 
 def _linux_module(wanted: Wanted, source: Path, text: str) -> _Unit:
     """A source that has a module_init() of its own; its name is that of the struct that it registers."""
-    ops = re.search(r"tcp_register_congestion_control\(\s*&\s*(\w+)", text)
-    body = ops and re.search(rf"struct\s+tcp_congestion_ops\s+{ops[1]}\b[^;]*?\.name\s*=\s*\"([^\"]+)\"", text)
-    if not body:
+    from dumbbell import _native
+
+    own_name = registered_name(text, source.stem)
+    if not own_name or "tcp_register_congestion_control" not in text:
+        what = "a BPF program, which --on sim runs;" if _native.is_bpf_program(text) else "it"
         raise ScenarioError(
-            "", f'{source}: neither includes "cca.h" nor registers a struct tcp_congestion_ops with a name'
+            "", f'{source}: {what} neither includes "cca.h" nor registers a struct tcp_congestion_ops with a name'
         )
     if not re.fullmatch(r"[\w-]+", source.stem, re.ASCII):
         raise ScenarioError("", f"{source}: got {show(source.stem)}, wanted a file name of letters, digits, _ and -")
-    if wanted.kernel_name in (None, body[1]):
-        return _Unit(body[1], source.stem, source, f'#include "{source}"\n')
+    if wanted.kernel_name in (None, own_name):
+        return _Unit(own_name, source.stem, source, f'#include "{source}"\n')
     name = _name(wanted.kernel_name, source)
     return _Unit(name, name, source, _RENAMED.format(name=name, source=source))
 
@@ -200,8 +209,7 @@ def _check_names(units: list[_Unit]) -> None:
 
 def _kept(unit: _Unit, cache: Path, base: str) -> Path:
     """The place of a module in the cache, by the content of its source and of the headers beside that."""
-    text = unit.source.read_bytes()
-    beside = [file for file in sorted(unit.source.parent.glob("*.h")) if file.name.encode() in text]
+    beside = headers_beside(unit.source, _text(unit.source, str(unit.source)))
     # The path below a temporary folder differs from call to call, and says nothing.
     name = "\n".join(line for line in unit.text.splitlines() if not line.startswith("#include"))
     return cache / _digest([unit.source, *beside], base, unit.stem, name) / f"{unit.stem}.ko"
@@ -241,11 +249,30 @@ def _make(units: list[_Unit], tree: Path, folder: Path, arch: str | None) -> Non
     for program in ("make", "clang" if "LLVM=1" in command else "gcc"):
         if not shutil.which(program):
             raise EngineError(f"no program `{program}`, which modules are compiled with (Debian: build-essential)")
-    done = subprocess.run(
-        command, env={**env, "LC_ALL": "C"}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise _refused(done.stdout + done.stderr, units, folder)
+    code, said = _run(command, {**env, "LC_ALL": "C"})
+    if code:
+        raise _refused(said, units, folder)
+
+
+def _run(command: Sequence[str], env: Mapping[str, str]) -> tuple[int, str]:
+    """Status and output of a program, which does not outlive this, nor do those that it starts."""
+    with subprocess.Popen(
+        command,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as running:
+        try:
+            said, _ = running.communicate()
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            raise
+    return running.returncode, said
 
 
 def _features(tree: Path) -> str:
@@ -277,4 +304,6 @@ def _refused(said: str, units: list[_Unit], folder: Path) -> ScenarioError | Eng
         return EngineError(f"modules cannot be compiled: {last}")
     is_own = any(not unit.source.is_relative_to(folder) for unit in units)
     text = error.split(" [-Werror")[0]
+    if len(text) > _ERROR_SHOWN:
+        text = f"{text[:_ERROR_SHOWN]}..."
     return ScenarioError("", text) if is_own else EngineError(f"modules cannot be compiled: {text}")

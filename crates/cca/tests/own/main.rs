@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use cca::{compile, BuildError, Built, Controller, Modules, Preset, TcpSock};
 use tempfile::TempDir;
 
+mod headers;
+mod lacking;
 mod strangers;
+mod struct_ops;
 mod trees;
 
 type Params = BTreeMap<String, i64>;

@@ -6,6 +6,8 @@ use super::{
     WINDOW_SCALE_MAX,
 };
 
+use std::net::SocketAddrV4;
+
 const IPV4_LEN: usize = 20;
 const TCP_LEN: usize = 20;
 const UDP_LEN: usize = 8;
@@ -51,6 +53,17 @@ impl End {
         let dynamic = u32::from(u16::MAX - SENDER_PORT_FIRST) + 1;
         SENDER_PORT_FIRST + (self.flow % dynamic) as u16
     }
+}
+
+/// Addresses and ports of a flow's sender and receiver in a capture.
+#[must_use]
+pub fn ends(flow: u32, is_datagrams: bool) -> (SocketAddrV4, SocketAddrV4) {
+    let receiver = if is_datagrams { DATAGRAM_PORT } else { RECEIVER_PORT };
+    let end = |is_sender| {
+        let end = End { flow, is_sender };
+        SocketAddrV4::new(end.address().into(), end.port(receiver))
+    };
+    (end(true), end(false))
 }
 
 /// The stored bytes of one frame, network byte order.

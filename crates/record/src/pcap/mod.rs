@@ -19,6 +19,7 @@
 mod frame;
 
 use crate::RecordError;
+pub use frame::ends;
 use frame::{Frame, HEADERS_LEN_MAX};
 use std::fs::File;
 use std::io::{BufWriter, Error, Write};

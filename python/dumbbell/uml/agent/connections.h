@@ -97,7 +97,8 @@ static void accept_one(struct flow *flow, int i)
 
 /*
  * The application leaves. What it has written and the network has not taken goes with it; but a connection whose data has
- * all arrived stays open, because its last acknowledgements are still under way and each would be answered by a reset.
+ * all arrived stays open, because its last acknowledgements are still under way and each would be answered by a reset; its
+ * controller is released now, as when a socket closes, so that the next flow finds what a module has learned of this one.
  */
 static void end(struct flow *flow, ns_t t)
 {
@@ -110,6 +111,7 @@ static void end(struct flow *flow, ns_t t)
 	print_sample(flow, t);
 	if (flow->done >= 0) {
 		epoll_ctl(epoll_fd, EPOLL_CTL_DEL, flow->sender, NULL);
+		setsockopt(flow->sender, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 	} else {
 		setsockopt(flow->sender, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 		close(flow->sender);
