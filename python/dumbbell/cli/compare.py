@@ -9,12 +9,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import backends
+from dumbbell import backends, interrupts, units
 from dumbbell.errors import EngineError, ResultError, ScenarioError, wrong
 from dumbbell.judge import FAILS, HOLDS, UNCLEAR, Word, versus
 from dumbbell.results.figures import finite, measured, summary
-from dumbbell.runs import interrupts
-from dumbbell.scenario import units
 from dumbbell.scenario.file import from_file
 from dumbbell.scenario.own import Own
 from dumbbell.scenario.source import GALLERY

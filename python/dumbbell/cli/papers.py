@@ -91,7 +91,7 @@ def reproduce(arguments: argparse.Namespace) -> int:
 
 def _run(book: Book, names: list[str], *, quiet: bool) -> None:
     """Make what is missing, with progress over all of it."""
-    from dumbbell.runs import interrupts
+    from dumbbell import interrupts
     from dumbbell.runs.progress import Progress, screen
 
     with interrupts.passed_on(), interrupts.Raised():

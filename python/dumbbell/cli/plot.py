@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import units
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.scenario import units
 
 from . import OK
 

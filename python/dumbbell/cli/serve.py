@@ -7,11 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from dumbbell import interrupts, units
 from dumbbell.errors import OutError, wrong
-from dumbbell.runs import interrupts
 from dumbbell.runs.pool import default_workers
-from dumbbell.scenario import units
-from dumbbell.scenario.units import UnitError
+from dumbbell.units import UnitError
 
 from . import OK
 

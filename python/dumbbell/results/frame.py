@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario.units import value_text
+from dumbbell.units import value_text
 
 from . import figures
 from .catalogue import Measured

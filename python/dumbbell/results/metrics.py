@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.plan.view import Window as Span
-from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.units import FRAME_BYTES
 
 from .columns import flow_column, joined, queue_column
 from .statistic import (

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dumbbell import interrupts
 from dumbbell.errors import DiskFullError, EngineError
 
-from . import interrupts
 from .job import Outcome, told_end
 
 if TYPE_CHECKING:
