@@ -17,7 +17,8 @@ from dumbbell.scenario.file import from_file
 from dumbbell.scenario.own import Own
 from dumbbell.scenario.source import GALLERY
 
-from . import FAILED, OK, compare_packets, run
+from . import compare_packets, run
+from .status import FAILED, OK
 
 if TYPE_CHECKING:
     from dumbbell.plan.view import Window

@@ -19,8 +19,9 @@ from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval
 from dumbbell.results.texts import difference_text, half_text
 
-from . import OK, table
+from . import table
 from .rows import Part, cell, head, keys, notes_of_runs, windows
+from .status import OK
 from .table import Column, csv_cell
 
 Side = tuple[str, list[Measured]]

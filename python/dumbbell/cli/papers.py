@@ -11,7 +11,7 @@ from dumbbell import backends, papers
 from dumbbell.errors import ResultError, wrong
 from dumbbell.files import written_whole
 
-from . import OK
+from .status import OK
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book, Judged
@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
 def reproduce(arguments: argparse.Namespace) -> int:
     """Run what is missing, draw, judge."""
     from dumbbell.papers.book import Book
-    from dumbbell.papers.entry import FAST, FULL
+    from dumbbell.papers.table import FAST, FULL
     from dumbbell.runs.store import Store
 
     names = papers.chosen(arguments.id)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import units
 from dumbbell.errors import ResultError, ScenarioError, wrong
 
-from . import OK
+from .status import OK
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result, Results

@@ -8,7 +8,7 @@ from dumbbell import units
 from dumbbell.errors import wrong
 from dumbbell.units import UnitError
 
-from . import OK
+from .status import OK
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from dumbbell.runs.progress import Progress, screen
 from dumbbell.scenario.file import Given, from_file
 from dumbbell.scenario.own import Own
 
-from . import BAD_INPUT, FAILED, INTERRUPTED, OK
+from .status import BAD_INPUT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from .rows import Asked

@@ -12,7 +12,7 @@ from dumbbell.errors import OutError, wrong
 from dumbbell.runs.pool import default_workers
 from dumbbell.units import UnitError
 
-from . import OK
+from .status import OK
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -21,9 +21,10 @@ from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
 from dumbbell.units import UnitError
 
-from . import OK, diff
+from . import diff
 from .rows import RANKS, Asked, Part, shortened
 from .rows import text as table_text
+from .status import OK
 from .table import csv_cell
 
 if TYPE_CHECKING:

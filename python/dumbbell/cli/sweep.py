@@ -19,9 +19,10 @@ from dumbbell.runs.store import Store
 from dumbbell.runs.study import MOST, Choice, Found, Looked, Prepared, Study, missed, prepared
 from dumbbell.scenario.own import Own
 
-from . import BAD_INPUT, FAILED, INTERRUPTED, OK, run
+from . import run
 from .rows import Asked, cell
 from .show import checked, failed_text, of_runs
+from .status import BAD_INPUT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from dumbbell.errors import EngineError, ScenarioError, printable, wrong
 from dumbbell.files import written_whole
 from dumbbell.units import UnitError
 
-from . import OK
+from .status import OK
 
 if TYPE_CHECKING:
     from dumbbell.scenario.recordings.model import Choice
