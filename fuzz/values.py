@@ -24,12 +24,12 @@ from typing import Any
 
 from throwing import ROOT, StoppedError, arguments, refused, throw
 
-from dumbbell import plan
+from dumbbell import plan, units
 from dumbbell._native import PlanError
 from dumbbell._native import run as run_plan
 from dumbbell.errors import ScenarioError
 from dumbbell.scenario import file as scenario
-from dumbbell.scenario import traces, units
+from dumbbell.scenario import traces
 
 #: Of each parser: its units, the factor of a number without one (None: a unit must be there), and the largest value.
 PARSERS: dict[str, tuple[Callable[[Any], int], dict[str, int], int | None, int]] = {

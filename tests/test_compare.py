@@ -134,7 +134,7 @@ def register(monkeypatch: pytest.MonkeyPatch, **runs: Callable[..., dict[str, An
         module = ModuleType(f"dumbbell.backends.{name}")
         vars(module).update(run=run, check=sim.check)
         monkeypatch.setitem(sys.modules, f"dumbbell.backends.{name}", module)
-        monkeypatch.setitem(backends.KINDS, name, backends.Kind(name))
+        monkeypatch.setitem(backends.KINDS, name, backends.Kind(f"backends.{name}"))
 
 
 def test_the_command_prints_a_row_per_combination(
@@ -155,7 +155,7 @@ def test_flows_are_made_as_by_run_unless_a_back_end_takes_iperf3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traffic: str, *, is_real_time: bool
 ) -> None:
     register(monkeypatch, twin=sim.run)
-    monkeypatch.setitem(backends.KINDS, "twin", backends.Kind("twin", is_real_time=is_real_time))
+    monkeypatch.setitem(backends.KINDS, "twin", backends.Kind("backends.twin", is_real_time=is_real_time))
     (tmp_path / "x.toml").write_text(SCENARIO)
     out = tmp_path / "out"
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--out", str(out)]) == 0

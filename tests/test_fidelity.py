@@ -19,10 +19,10 @@ import fidelity_page  # noqa: E402
 import fidelity_rows  # noqa: E402
 import fidelity_runs  # noqa: E402
 import fidelity_table  # noqa: E402
-from dumbbell.backends import uml  # noqa: E402
 from dumbbell.backends.request import Request  # noqa: E402
 from dumbbell.errors import EngineError  # noqa: E402
 from dumbbell.judge import versus  # noqa: E402
+from dumbbell.uml import backend as uml  # noqa: E402
 from fidelity_page import Cause  # noqa: E402
 from fidelity_table import Record, Section, Table  # noqa: E402
 

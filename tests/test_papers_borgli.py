@@ -10,7 +10,7 @@ import pytest
 
 import dumbbell
 from dumbbell.papers import borgli, claims, gomez_fabric, timed
-from dumbbell.papers.entry import FAST, FULL
+from dumbbell.papers.table import FAST, FULL
 from dumbbell.results.load import Result
 
 

@@ -10,9 +10,8 @@ import pytest
 import dumbbell
 from dumbbell import papers
 from dumbbell.papers import judge
-from dumbbell.papers.entry import FAST
 from dumbbell.papers.kfoury2020 import testbed
-from dumbbell.papers.table import Point, Table
+from dumbbell.papers.table import FAST, Point, Table
 from dumbbell.results.load import Result
 
 

@@ -10,8 +10,7 @@ import pytest
 
 import dumbbell
 from dumbbell.papers import claims, yang2021
-from dumbbell.papers.entry import FULL
-from dumbbell.papers.table import Point, Table
+from dumbbell.papers.table import FULL, Point, Table
 from dumbbell.papers.yang2021 import dynamics, fairness, losses, testbed, traces
 from dumbbell.results.load import Result
 

@@ -13,8 +13,7 @@ from conftest import Cli
 from dumbbell import papers
 from dumbbell.papers import cells
 from dumbbell.papers.book import Book
-from dumbbell.papers.entry import FAST, Case
-from dumbbell.papers.table import Point, Table
+from dumbbell.papers.table import FAST, Case, Point, Table
 from dumbbell.papers.zhang2019 import intra, tables, testbed
 from dumbbell.runs.store import Store
 

@@ -16,8 +16,7 @@ from dumbbell.errors import ScenarioError
 from dumbbell.papers import claims, findings, judge, measure, score
 from dumbbell.papers.book import Book, scaled
 from dumbbell.papers.claims import Claim, Tolerance
-from dumbbell.papers.entry import FAST, FULL, Case
-from dumbbell.papers.table import PaperError, Reading, Table, by_place, matches
+from dumbbell.papers.table import FAST, FULL, Case, PaperError, Reading, Table, by_place, matches
 from dumbbell.runs.store import Store
 
 

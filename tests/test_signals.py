@@ -14,7 +14,7 @@ from typing import IO, Any
 import pytest
 
 from conftest import SMALL
-from dumbbell.runs import interrupts
+from dumbbell import interrupts
 
 #: They hold the program to times in which it must answer.
 pytestmark = pytest.mark.alone

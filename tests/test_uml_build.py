@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.runs.interrupts import Interrupted
+from dumbbell.interrupts import Interrupted
 from dumbbell.uml import build, source, store
 
 

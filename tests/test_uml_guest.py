@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.errors import EngineError
-from dumbbell.runs.interrupts import Interrupted, Raised
+from dumbbell.interrupts import Interrupted, Raised
 from dumbbell.uml import guest
 from dumbbell.uml.store import Kernel
 from test_uml_command import is_running

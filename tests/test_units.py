@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dumbbell.scenario import units
-from dumbbell.scenario.units import UnitError
+from dumbbell import units
+from dumbbell.units import UnitError
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from warnings import warn
 
-from dumbbell import backends, comparison
+from dumbbell import backends, comparison, interrupts
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import Precision
 from dumbbell.judge.grammar import bound, precision
 from dumbbell.results.load import Results
-from dumbbell.runs import interrupts
 from dumbbell.runs import vary as varying
 from dumbbell.runs.execute import Execution, execute
 from dumbbell.runs.jobs import AnyScenario, given, jobs_of

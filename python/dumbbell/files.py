@@ -13,8 +13,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
 
+from . import units
 from .errors import wrong
-from .scenario import units
 
 T = TypeVar("T")
 

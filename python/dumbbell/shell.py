@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from . import units
 from .errors import EngineError, ScenarioError, together, wrong
-from .scenario import units
 
 if TYPE_CHECKING:
     from dumbbell.plan.types import Plan

@@ -20,7 +20,7 @@ class Kind(NamedTuple):
     Attributes
     ----------
     module
-        The module of this folder that has `check` and `run`, as `Backend` describes them.
+        The module of the package that has `check` and `run`, as `Backend` describes them.
     is_exact
         Whether a run depends on its plan alone, so that repetitions which draw no random number are the same run.
     is_real_time
@@ -53,14 +53,14 @@ class Kind(NamedTuple):
 
 #: The back ends by their names, as ``--on`` takes them.
 KINDS = {
-    "sim": Kind("sim", is_exact=True, is_real_time=False, jobs=None),
-    "linux": Kind("linux"),
-    "bpf": Kind("linux"),
-    "uml": Kind("uml", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
-    "uml-ours": Kind("uml", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
-    "netem": Kind("netem", jobs_max=1),
-    "ssh": Kind("ssh", jobs_max=1, has_hosts=True),
-    "ray": Kind("cluster", is_exact=True, is_real_time=False, jobs=None, has_hosts=True, has_workers=True),
+    "sim": Kind("backends.sim", is_exact=True, is_real_time=False, jobs=None),
+    "linux": Kind("backends.linux"),
+    "bpf": Kind("backends.linux"),
+    "uml": Kind("uml.backend", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
+    "uml-ours": Kind("uml.backend", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
+    "netem": Kind("backends.netem", jobs_max=1),
+    "ssh": Kind("backends.ssh", jobs_max=1, has_hosts=True),
+    "ray": Kind("backends.cluster", is_exact=True, is_real_time=False, jobs=None, has_hosts=True, has_workers=True),
 }
 
 
@@ -119,7 +119,7 @@ def kind(on: str, option: str = "--on") -> Kind:
 
 
 def _module(on: str) -> Backend:
-    module: Any = import_module(f"{__name__}.{kind(on).module}")
+    module: Any = import_module(f"dumbbell.{kind(on).module}")
     backend: Backend = module
     return backend
 

@@ -8,9 +8,8 @@ import sys
 
 from dumbbell.errors import DumbbellError, OutError, ScenarioError, show
 
-#: Exit statuses that scripts rely on: all ran; something failed; bad input; interrupted (128 and the signal, as shells
-#: have it: SIGTERM is 143).
-OK, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+from .status import BAD_INPUT, FAILED, INTERRUPTED
+
 #: Set, an error that is none of ours keeps its traceback.
 TRACEBACK = "DUMBBELL_TRACEBACK"
 

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import BAD_INPUT
 from .options_host import add_cca, add_kernel, add_shell
 from .options_results import add_export, add_plot, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_jobs, add_run, count
 from .options_sweep import add_sweep
 from .options_trace import add_trace
 from .options_uml import add_uml
+from .status import BAD_INPUT
 
 
 class _Formatter(argparse.HelpFormatter):

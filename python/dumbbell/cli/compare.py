@@ -8,19 +8,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import backends, comparison
+from dumbbell import backends, comparison, interrupts, units
 from dumbbell.comparison import Comparison, any_of
 from dumbbell.errors import ResultError, wrong
 from dumbbell.judge import FAILS, HOLDS, UNCLEAR, Word
 from dumbbell.results.load import load
-from dumbbell.runs import interrupts
 from dumbbell.runs.place import Place
-from dumbbell.scenario import units
 from dumbbell.scenario.file import from_file
 from dumbbell.scenario.own import Own
 from dumbbell.scenario.source import GALLERY
 
-from . import FAILED, OK, run
+from . import run
+from .status import FAILED, OK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

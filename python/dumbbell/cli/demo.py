@@ -10,7 +10,8 @@ from dumbbell.runs.jobs import jobs_of
 from dumbbell.scenario.file import Given
 from dumbbell.scenario.toml_text import to_toml
 
-from . import FAILED, OK, run
+from . import run
+from .status import FAILED, OK
 
 if TYPE_CHECKING:
     from dumbbell.papers.demo import Claim, Point

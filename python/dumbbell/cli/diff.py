@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dumbbell import units
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import change as changing
 from dumbbell.judge.change import Change
@@ -17,10 +18,10 @@ from dumbbell.results.catalogue import Measured
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval
 from dumbbell.results.texts import difference_text, half_text
-from dumbbell.scenario import units
 
-from . import OK, table
+from . import table
 from .rows import Part, cell, head, keys, notes_of_runs, windows
+from .status import OK
 from .table import Column, csv_cell
 
 Side = tuple[str, list[Measured]]

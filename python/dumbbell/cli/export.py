@@ -8,7 +8,7 @@ from pathlib import Path
 from dumbbell.errors import ResultError, wrong
 from dumbbell.files import written_whole
 
-from . import OK
+from .status import OK
 
 
 def main(arguments: argparse.Namespace) -> int:

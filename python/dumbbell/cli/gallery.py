@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dumbbell.scenario import gallery, source
 
-from . import BAD_INPUT, OK
+from .status import BAD_INPUT, OK
 
 
 def main(arguments: argparse.Namespace) -> int:

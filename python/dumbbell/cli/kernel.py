@@ -14,7 +14,7 @@ from dumbbell import kernel
 from dumbbell.errors import OutError, ScenarioError
 from dumbbell.files import written_whole
 
-from . import BAD_INPUT, FAILED, OK
+from .status import BAD_INPUT, FAILED, OK
 
 #: Of a socket.
 HEADS = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from . import BAD_INPUT, FAILED, OK
 from .commands import COMMANDS, parser
+from .status import BAD_INPUT, FAILED, OK
 
 #: What the exit statuses mean; signals add their number to 128, as in shells.
 STATUSES = (

@@ -22,7 +22,7 @@ def count(text: str) -> int:
 
 def share(text: str) -> int:
     """A share as scenarios write it ("90%", 0.9), in parts per billion; raises ArgumentTypeError."""
-    from dumbbell.scenario import units
+    from dumbbell import units
 
     try:
         return units.loss_ppb(text)

@@ -11,7 +11,7 @@ from dumbbell import backends, papers
 from dumbbell.errors import ResultError, wrong
 from dumbbell.files import written_whole
 
-from . import OK
+from .status import OK
 
 if TYPE_CHECKING:
     from dumbbell.papers.book import Book, Judged
@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
 def reproduce(arguments: argparse.Namespace) -> int:
     """Run what is missing, draw, judge."""
     from dumbbell.papers.book import Book
-    from dumbbell.papers.entry import FAST, FULL
+    from dumbbell.papers.table import FAST, FULL
     from dumbbell.runs.store import Store
 
     names = papers.chosen(arguments.id)
@@ -91,7 +91,7 @@ def reproduce(arguments: argparse.Namespace) -> int:
 
 def _run(book: Book, names: list[str], *, quiet: bool) -> None:
     """Make what is missing, with progress over all of it."""
-    from dumbbell.runs import interrupts
+    from dumbbell import interrupts
     from dumbbell.runs.progress import Progress, screen
 
     with interrupts.passed_on(), interrupts.Raised():

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import units
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.scenario import units
 
-from . import OK
+from .status import OK
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result, Results

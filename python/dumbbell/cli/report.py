@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from dumbbell import units
 from dumbbell.errors import wrong
-from dumbbell.scenario import units
-from dumbbell.scenario.units import UnitError
+from dumbbell.units import UnitError
 
-from . import OK
+from .status import OK
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell import units
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval, mean_interval
 from dumbbell.results.texts import half_text, mean_text, transport
-from dumbbell.scenario import units
 
 from . import table
 from .commands import terminal_width

@@ -11,10 +11,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import backends
+from dumbbell import backends, interrupts
 from dumbbell.errors import DiskFullError, ScenarioError
 from dumbbell.plan import warn
-from dumbbell.runs import interrupts
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.job import Job
 from dumbbell.runs.jobs import jobs_of
@@ -23,7 +22,7 @@ from dumbbell.runs.progress import Progress, screen
 from dumbbell.scenario.file import Given, from_file
 from dumbbell.scenario.own import Own
 
-from . import BAD_INPUT, FAILED, INTERRUPTED, OK
+from .status import BAD_INPUT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from .rows import Asked

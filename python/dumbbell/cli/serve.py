@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from dumbbell import interrupts, units
 from dumbbell.errors import OutError, wrong
-from dumbbell.runs import interrupts
 from dumbbell.runs.pool import default_workers
-from dumbbell.scenario import units
-from dumbbell.scenario.units import UnitError
+from dumbbell.units import UnitError
 
-from . import OK
+from .status import OK
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dumbbell import units
 from dumbbell.errors import wrong
 from dumbbell.judge.grammar import bound, chosen, refuse_doubted
 from dumbbell.results import figures, manifest
@@ -18,12 +19,12 @@ from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
-from dumbbell.scenario import units
-from dumbbell.scenario.units import UnitError
+from dumbbell.units import UnitError
 
-from . import OK, diff
+from . import diff
 from .rows import RANKS, Asked, Part, shortened
 from .rows import text as table_text
+from .status import OK
 from .table import csv_cell
 
 if TYPE_CHECKING:

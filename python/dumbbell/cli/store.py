@@ -12,7 +12,7 @@ from dumbbell.errors import wrong
 from dumbbell.runs import kept
 from dumbbell.runs.store import Store
 
-from . import OK
+from .status import OK
 from .table import Column, text
 
 if TYPE_CHECKING:

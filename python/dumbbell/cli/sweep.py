@@ -9,21 +9,20 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import backends
+from dumbbell import backends, interrupts, units
 from dumbbell.errors import DiskFullError, ScenarioError, wrong
 from dumbbell.judge.grammar import bound, precision
-from dumbbell.runs import interrupts
 from dumbbell.runs import vary as varying
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.runs.store import Store
 from dumbbell.runs.study import MOST, Choice, Found, Looked, Prepared, Study, missed, prepared
-from dumbbell.scenario import units
 from dumbbell.scenario.own import Own
 
-from . import BAD_INPUT, FAILED, INTERRUPTED, OK, run
+from . import run
 from .rows import Asked, cell
 from .show import checked, failed_text, of_runs
+from .status import BAD_INPUT, FAILED, INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

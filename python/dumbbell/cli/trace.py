@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dumbbell import units
 from dumbbell.errors import EngineError, ScenarioError, printable, wrong
 from dumbbell.files import written_whole
-from dumbbell.scenario import units
-from dumbbell.scenario.units import UnitError
+from dumbbell.units import UnitError
 
-from . import OK
+from .status import OK
 
 if TYPE_CHECKING:
     from dumbbell.scenario.recordings.model import Choice

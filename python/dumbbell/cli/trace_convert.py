@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from dumbbell import units
 from dumbbell.errors import printable, wrong
 from dumbbell.files import DATA_MAX
-from dumbbell.scenario import units
 from dumbbell.scenario.recordings.model import ROWS_MAX, listed_names
 from dumbbell.scenario.recordings.numbers import LEO_STEP_NS
 

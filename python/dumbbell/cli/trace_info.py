@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import units
 from dumbbell.errors import printable
-from dumbbell.scenario import units
 from dumbbell.scenario.recordings.forms import BY_NAME
 
 from .table import Column, text

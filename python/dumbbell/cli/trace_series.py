@@ -8,8 +8,9 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from dumbbell import units
 from dumbbell.errors import wrong
-from dumbbell.scenario import traces, units
+from dumbbell.scenario import traces
 from dumbbell.scenario.recordings import logs, reader
 from dumbbell.scenario.recordings.model import DELAY_MAX_NS, ROWS_MAX, Choice, Note
 

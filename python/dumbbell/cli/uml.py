@@ -12,7 +12,7 @@ from typing import Any
 from dumbbell.errors import wrong
 from dumbbell.uml import store
 
-from . import OK
+from .status import OK
 from .table import Column, text
 
 

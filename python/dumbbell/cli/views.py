@@ -10,7 +10,7 @@ from dumbbell.controllers import Controller
 from dumbbell.errors import ScenarioError, show, wrong
 from dumbbell.files import make_folder
 
-from . import OK
+from .status import OK
 
 
 def check(arguments: argparse.Namespace) -> int:

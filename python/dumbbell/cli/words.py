@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from . import OK
 from .commands import parser
+from .status import OK
 
 
 def help_(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """The papers: experiments of published evaluations, as they were set up, drawn and judged.
 
 A paper is a module here (``kfoury2020.py``) with ``ENTRIES``, by the number of the figure or table, and a file in
-`claims`. `entry.py` says what an entry is, `judge.py` how a claim is held against runs.
+`claims`. `table.py` says what an entry is, `judge.py` how a claim is held against runs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dumbbell.errors import wrong
 
 if TYPE_CHECKING:
     from .claims import Text
-    from .entry import Entry
+    from .table import Entry
 
 #: The papers, by the names that ids begin with.
 PAPERS = {

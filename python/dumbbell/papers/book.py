@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.runs.store import Store
 
     from .claims import Text
-    from .entry import Case, Profile
+    from .table import Case, Profile
 
 
 class Judged(NamedTuple):

@@ -17,14 +17,13 @@ from dumbbell.results.columns import sample_column
 
 from . import draw, measure, timed
 from .draw import lines, page
-from .entry import Case, Entry, Place, Profile
-from .table import Reading, Table, by_place
+from .table import Case, Entry, Place, Profile, Reading, Table, by_place
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
 
-    from .book import Book
     from .claims import Claim
+    from .table import Tables
 
 CCAS = {"CUBIC": "cubic", "BBRv1": "bbr"}
 
@@ -98,7 +97,7 @@ def _rtt_spread(result: Result, label: str | None) -> float:
 def _both(metric: str, made: Any) -> Any:
     """A claim about both controllers' figures together, at each place that it names."""
 
-    def read(table: Table, claim: Claim, _: Book) -> list[Reading]:
+    def read(table: Table, claim: Claim, _: Tables) -> list[Reading]:
         parts = [table.read(metric, label, claim.at) for label in ("CUBIC", "BBRv1")]
         return [
             Reading(at, tuple(made(a, b) for a, b in zip(cubic.values, bbr.values, strict=True)))
@@ -108,7 +107,7 @@ def _both(metric: str, made: Any) -> Any:
     return read
 
 
-def _of_numbers_of_flows(_: Table, __: Claim, book: Book) -> list[Reading]:
+def _of_numbers_of_flows(_: Table, __: Claim, book: Tables) -> list[Reading]:
     """Throughput of all flows together, over the number of flows: mean over queues and mixes."""
     found: dict[int, list[float]] = {}
     for table in (book.table("borgli/fig5"), book.table("borgli/fig2")):
@@ -176,7 +175,7 @@ def _disturbance(result: Result, _: str | None) -> float:
     return float(1 - rates[after].min() / rates[before].mean())
 
 
-def _spread_of_points(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _spread_of_points(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """How far the points of a line scatter, in the smaller half of the queues and in the larger one: the figure has a
     point for each run, and the report's words are about the line.
     """
@@ -195,15 +194,15 @@ def _fairest(table: Table, name: str) -> float:
     return float(max(table.read("jain", name), key=lambda one: one.mean).at["queue_packets"])
 
 
-def _fairest_in_bdp(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _fairest_in_bdp(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     return [Reading({}, (_fairest(table, claim.series[0]) * PACKET_BITS / BDP_BITS,))]
 
 
-def _fairest_order(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
+def _fairest_order(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
     return [[Reading({}, (_fairest(table, name),))] for name in claim.order]
 
 
-def _printed_ratio(_: Table, __: Claim, ___: Book) -> list[Reading]:
+def _printed_ratio(_: Table, __: Claim, ___: Tables) -> list[Reading]:
     return [Reading({}, (55 * PACKET_BITS / BDP_BITS,))]
 
 
@@ -221,7 +220,7 @@ def _crowded(profile: Profile) -> Iterator[Case]:
         yield Case(f"{count} CUBIC", {"n_cubic": place, "queue_packets": 52}, scenario(tables, 52, profile))
 
 
-def _growth_of_bbr(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _growth_of_bbr(table: Table, _: Claim, __: Tables) -> list[Reading]:
     one, many = (table.read("throughput_mbps", "BBRv1", {"n_cubic": place})[0] for place in (1, "N"))
     return [Reading({}, tuple(b / a for a, b in zip(one.values, many.values, strict=True)))]
 
@@ -231,7 +230,7 @@ def _largest_of_cubic(table: Table, _: str, at: Place) -> list[Reading]:
     return table.read("largest_throughput_mbps", "CUBIC", at)
 
 
-def _cubic_beta(_: Table, __: Claim, ___: Book) -> list[Reading]:
+def _cubic_beta(_: Table, __: Claim, ___: Tables) -> list[Reading]:
     return [Reading({}, (controllers.known()["cubic"].params["beta"].default / 1024,))]
 
 
@@ -240,7 +239,7 @@ def _none(_: Profile) -> Iterator[Case]:
     return iter(())
 
 
-def _both_flows(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _both_flows(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     return [
         Reading({**one.at, "flow": label}, one.values)
         for label in ("CUBIC", "BBRv1")

@@ -15,16 +15,7 @@ if TYPE_CHECKING:
 
     from .claims import Claim
     from .draw import Draw
-    from .entry import Place
-    from .table import Table
-
-
-class Column(NamedTuple):
-    """A metric of the cells, as the table heads it."""
-
-    metric: str
-    title: str
-    form: str = ".2f"
+    from .table import Column, Place, Table
 
 
 class Cell(NamedTuple):

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from .table import Reading, Table, by_place
 
 if TYPE_CHECKING:
-    from .book import Book
     from .claims import Claim
-    from .entry import Place
+    from .table import Place, Tables
 
-Reader = Callable[[Table, "Claim", "Book"], list[Reading]]
+Reader = Callable[[Table, "Claim", "Tables"], list[Reading]]
 
 
 def over(one: float, other: float) -> float:
@@ -33,7 +32,7 @@ def pair(at: Place, made: Callable[[float, float], float], one: Reading, other: 
 def compared(metric: str, one: str, other: str, made: Callable[[float, float], float]) -> Reader:
     """A claim about a figure of one line against that of another, at each place that both have."""
 
-    def read(table: Table, claim: Claim, _: Book) -> list[Reading]:
+    def read(table: Table, claim: Claim, _: Tables) -> list[Reading]:
         parts = [table.read(metric, label, claim.at) for label in (one, other)]
         return [pair(at, made, *found) for at, found in by_place(parts)]
 

@@ -14,14 +14,13 @@ from dumbbell.results.columns import sample_column
 
 from . import measure
 from .draw import bars, cdf, lines, page
-from .entry import Case, Entry, Profile
-from .table import Reading, Table, by_place
+from .table import Case, Entry, Profile, Reading, Table, by_place
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
 
-    from .book import Book
     from .claims import Claim
+    from .table import Tables
 
 CCAS = {"BBRv1": "bbr", "BBRv2": "bbr2", "CUBIC": "cubic", "Reno": "reno", "HTCP": "htcp"}
 
@@ -76,12 +75,12 @@ def _over_rtts(profile: Profile) -> Iterator[Case]:
             )  # fmt: skip
 
 
-def _loss_set(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _loss_set(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """The loss of the scenarios, per cent."""
     return [Reading({}, (share / 1e7,)) for share in {point.runs[0].plan.flows[0].loss_ppb for point in table.points}]
 
 
-def _ratio_to_bbr(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _ratio_to_bbr(table: Table, _: Claim, __: Tables) -> list[Reading]:
     parts = [table.read("throughput", label) for label in ("BBRv2", "BBRv1")]
     return [
         Reading(at, tuple(a / b for a, b in zip(one.values, other.values, strict=True)))
@@ -117,7 +116,7 @@ def bdp_bytes(result: Result) -> float:
     return result.plan.bottleneck.rate_bps / 8 * result.plan.flows[0].rtt_ns / 1e9
 
 
-def _bdp(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _bdp(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """Rate times RTT of the scenarios, MB, at the paper's scale."""
     return [Reading({}, (mb,)) for mb in {bdp_bytes(point.runs[0]) / table.scale / 1e6 for point in table.points}]
 

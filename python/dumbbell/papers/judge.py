@@ -19,10 +19,8 @@ from .table import PaperError, Reading, by_place
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .book import Book
     from .claims import Claim, Tolerance
-    from .entry import Place
-    from .table import Table
+    from .table import Place, Table, Tables
 
 
 class Verdict(NamedTuple):
@@ -63,7 +61,7 @@ class Verdict(NamedTuple):
         }
 
 
-def judge(claim: Claim, table: Table, wide: Table, book: Book) -> Verdict:
+def judge(claim: Claim, table: Table, wide: Table, book: Tables) -> Verdict:
     """The verdict on a claim; `wide` has the cases of the sibling panels too, for trends."""
     tolerance = claim.tolerances["sim" if table.kind == "sim" else "real"]
     reason = table.entry.unjudged.get(claim.id) or claim.needs
@@ -91,7 +89,7 @@ def within(claim: Claim, tolerance: Tolerance) -> Within:
     return Within(low, high, tolerance.of_judge, is_strict)
 
 
-def _points(claim: Claim, table: Table, book: Book) -> list[tuple[str, Reading]]:
+def _points(claim: Claim, table: Table, book: Tables) -> list[tuple[str, Reading]]:
     """What a claim about values or a trend reads: (series, reading)."""
     own = table.entry.read.get(claim.id)
     if own is not None:
@@ -106,7 +104,7 @@ def _points(claim: Claim, table: Table, book: Book) -> list[tuple[str, Reading]]
     return points
 
 
-def _lines(claim: Claim, table: Table, book: Book) -> list[tuple[Place, list[Reading]]]:
+def _lines(claim: Claim, table: Table, book: Tables) -> list[tuple[Place, list[Reading]]]:
     """What an ordering compares: places, each with a reading per name in its order."""
     own = table.entry.read.get(claim.id)
     parts: list[list[Reading]]

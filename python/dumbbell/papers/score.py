@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .book import Judged
-    from .entry import Profile
     from .judge import Verdict
+    from .table import Profile
 
 #: Columns of the scoreboard after the paper, in order.
 COLUMNS = ("claims", "judged", "hold", "share", *findings.BINS, "unclear", "unjudged")

@@ -1,10 +1,17 @@
-"""The runs of an entry, read as a table: a metric of a line at the points of the figure, a value per repetition."""
+"""What a figure or table of a paper is made of (its cases, how it is drawn, how its claims are read), and its runs as
+a table: a metric of a line at the points of the figure, a value per repetition.
+
+A case is one set-up: a scenario without lists, and its place on the entry's axes. An entry's cases are made for a
+profile (`FULL`: the paper's times and repetitions; `FAST`: shorter and fewer). Two entries that make the same scenario
+share its runs, because runs are kept by their content.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from dumbbell.errors import DumbbellError
 from dumbbell.results.statistic import Sample
@@ -12,14 +19,50 @@ from dumbbell.results.statistic import Sample
 from .measure import METRICS, grows_with_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from matplotlib.figure import Figure
 
     from dumbbell.results.load import Result
 
-    from .claims import Text
-    from .entry import Entry, Place
+    from .claims import Claim, Text
 
 _EXPRESSION = re.compile(r"(min|max)\((.+)\)")
+
+T = TypeVar("T")
+
+Place = Mapping[str, Any]
+"""Where a case stands on the axes of its figure: ``{"buffer_bdp": 0.1}``."""
+
+
+class Profile(NamedTuple):
+    """How much of the paper's effort is spent."""
+
+    name: str
+    is_full: bool
+
+    def pick(self, full: T, fast: T) -> T:
+        """What this profile takes."""
+        return full if self.is_full else fast
+
+
+FULL, FAST = Profile("full", True), Profile("fast", False)
+
+
+class Case(NamedTuple):
+    """One set-up of an entry."""
+
+    series: str | None
+    """The line of the figure that all of its flows belong to; None where the lines are the flows' names."""
+    at: Place
+    scenario: dict[str, Any]
+    """The tables of a scenario file, with one value per key; `name` is given to it."""
+
+
+class Column(NamedTuple):
+    """A metric of the cells, as the table heads it."""
+
+    metric: str
+    title: str
+    form: str = ".2f"
 
 
 class Reading(NamedTuple):
@@ -54,6 +97,41 @@ class Point(NamedTuple):
     series: str | None
     at: Place
     runs: tuple[Result, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """How one figure or table is run, drawn and judged; what it claims is in the paper's TOML file."""
+
+    cases: Callable[[Profile], Iterable[Case]]
+    draw: Callable[[Table], Figure] | None
+    """The figure as the paper draws it; None where the paper draws none."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """What the paper leaves open: what was chosen, and why."""
+    metrics: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Metrics of this entry alone, by the names that its claims have for them: ``(result, label) -> value``."""
+    series: Mapping[str, Callable[[Table, str, Place], list[Reading]]] = field(default_factory=dict)
+    """Names in claims that are no line of the figure: ``(table, metric, at) -> readings``."""
+    read: Mapping[str, Callable[[Table, Claim, Tables], list[Reading] | list[list[Reading]]]] = field(
+        default_factory=dict
+    )
+    """Claims whose figures are read in a way of their own, by number: ``(table, claim, tables) -> readings``; for an
+    ordering, one list of readings for each name in it."""
+    also: tuple[str, ...] = ()
+    """Other entries whose cases a trend of this one needs, because each panel of a figure is an entry."""
+    needs: tuple[str, ...] = ()
+    """Other entries that `read` asks for."""
+    cells: Sequence[Column] = ()
+    """The columns of a table of numbers, which is printed with the paper's beside ours (`cells.py`)."""
+    unjudged: Mapping[str, str] = field(default_factory=dict)
+    """Claims that cannot be judged, with the reason."""
+
+
+class Tables(Protocol):
+    """What has the runs of every entry: a book."""
+
+    def table(self, name: str) -> Table:
+        """The runs of an entry."""
 
 
 class Table:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from dumbbell.results.load import Result
     from dumbbell.results.statistic import Column
 
-    from .entry import Place
-    from .table import Table
+    from .table import Place, Table
 
 Series = Callable[["Result", int], "tuple[Column, Column]"]
 """Times in s, and values, of one flow."""

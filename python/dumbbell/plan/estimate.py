@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dumbbell import backends
+from dumbbell import backends, units
 from dumbbell.backends.request import Request
 from dumbbell.runs import pool
-from dumbbell.scenario import axes, units
+from dumbbell.scenario import axes
 from dumbbell.scenario.declare import raw_at
 from dumbbell.scenario.file import Scenario
 from dumbbell.scenario.own import Own

@@ -29,7 +29,7 @@ _FORM = 1
 _IDLE = ("name", "measure", "limits")
 
 #: What of this package makes a run on a back end, below `dumbbell`; all back ends where nothing is said.
-_SOURCES = {"uml": ("uml", "backends/uml.py", "backends/tc.py")}
+_SOURCES = {"uml.backend": ("uml", "backends/tc.py")}
 
 
 def key(request: Request) -> str:
@@ -85,10 +85,10 @@ def digests(request: Request) -> dict[str, str]:
     from dumbbell import _native, backends
 
     known, module = _native.digests(), backends.kind(request.on).module
-    if request.recorded != "sim" and module != "uml":
+    if request.recorded != "sim" and module != "uml.backend":
         return {"all": known["all"]}
     made = {"engine": known["engine"]}
-    if module == "uml":
+    if module == "uml.backend":
         from dumbbell.uml import store
 
         made |= {"modules": known["modules"], "kernel": store.kernel_of(request).key}
@@ -111,7 +111,7 @@ def _program(request: Request) -> dict[str, Any]:
         return {"on": "sim", "engine": digests["engine"], "controllers": ours}
     module = backends.kind(request.on).module
     made: dict[str, Any] = {"on": request.on, "sources": _sources(_SOURCES.get(module, ("backends",)))}
-    if module == "uml":
+    if module == "uml.backend":
         from dumbbell.uml import store
 
         made |= {"kernel": store.kernel_of(request).key, "engine": digests["engine"], "controllers": ours}

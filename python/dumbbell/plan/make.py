@@ -11,9 +11,9 @@ from math import prod
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import controllers
+from dumbbell import controllers, units
 from dumbbell.errors import ScenarioError, together, wrong
-from dumbbell.scenario import arrivals, axes, recorded, routes, schedule, units
+from dumbbell.scenario import arrivals, axes, recorded, routes, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import Flow, Limits, Measure, Path, Record, Scenario
 from dumbbell.scenario.host import Host

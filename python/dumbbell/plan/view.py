@@ -22,7 +22,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct, convert, field, structs
 
-from dumbbell.scenario.units import FRAME_BYTES, MAX_INT
+from dumbbell.units import FRAME_BYTES, MAX_INT
 
 Count = Annotated[int, Meta(ge=0, le=MAX_INT)]
 Positive = Annotated[int, Meta(gt=0, le=MAX_INT)]

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario import axes, units
+from dumbbell import units
+from dumbbell.scenario import axes
 from dumbbell.scenario.declare import is_written, raw_at
 from dumbbell.scenario.impairments import GilbertElliott, RandomLoss, SteppedLoss
 from dumbbell.scenario.qdiscs import Fifo, Qdisc, Red

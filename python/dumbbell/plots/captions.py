@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario.units import FRAME_BYTES, bytes_text, rate_text, span_ns, span_text
+from dumbbell.units import FRAME_BYTES, bytes_text, rate_text, span_ns, span_text
 
 from . import groups, keys, look
 

@@ -291,7 +291,7 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=max(floor(lowest * 10) / 10, 0.1))
-    from dumbbell.scenario.units import bytes_text
+    from dumbbell.units import bytes_text
 
     style.plain_log(ax.xaxis, *ax.get_xlim(), text=lambda value: bytes_text(round(value)))
     style.plain_log(ax.yaxis, *ax.get_ylim())

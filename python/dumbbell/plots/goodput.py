@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from dumbbell.errors import wrong
 from dumbbell.results.columns import flow_column
-from dumbbell.scenario.units import bytes_text
+from dumbbell.units import bytes_text
 
 from . import captions, groups, look, reading, series, style
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.scenario import units
+from dumbbell import units
 
 from . import look
 

@@ -20,7 +20,20 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import Window
     from dumbbell.results.load import Results
 
-    from .tradeoff import Point
+    from .cells import Cell
+
+
+class Point(NamedTuple):
+    """A group of flows on one path: its repetitions' goodputs in Mbit/s, mean delays and 95th percentiles in ms."""
+
+    path: tuple[Any, ...]
+    title: str
+    label: str
+    cca: str
+    cell: Cell
+    goodput: list[float]
+    mean_ms: list[float]
+    p95_ms: list[float]
 
 
 #: What a controller's marks mean, for a caption.

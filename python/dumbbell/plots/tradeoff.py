@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from dumbbell.errors import ResultError, wrong
 
 from . import captions, cells, figures, groups, look, pooled, series, style, varied
+from .pooled import Point
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
 
-    from .cells import Cell
     from .groups import Group
 
 #: What may stand along x: the metrics of its mean and of its 95th percentile.
@@ -39,19 +39,6 @@ _STEPS = (0, 9, -9, 18, -18, 27, -27, 36, -36, 45, -45, 54, -54, 63, -63)
 
 #: What the caption says where the delay was not chosen.
 _NO_WINDOW = "; RTT, because one-way delays are counted over whole runs only"
-
-
-class Point(NamedTuple):
-    """A group of flows on one path: its repetitions' goodputs in Mbit/s, mean delays and 95th percentiles in ms."""
-
-    path: tuple[Any, ...]
-    title: str
-    label: str
-    cca: str
-    cell: Cell
-    goodput: list[float]
-    mean_ms: list[float]
-    p95_ms: list[float]
 
 
 @style.styled

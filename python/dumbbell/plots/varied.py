@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 
     from .cells import Cell, Found
     from .keys import VariedKey
-    from .vary import Layout
+
+
+class Layout(NamedTuple):
+    """How a figure is made: its form, the key along x, that along y of a heat map, those that make panels, and those
+    that tell lines apart.
+    """
+
+    form: str
+    x: VariedKey
+    y: VariedKey | None
+    panels: tuple[VariedKey, ...]
+    lines: tuple[VariedKey, ...]
+
 
 #: Part of a category's place that its bars fill.
 _FILLED = 0.8

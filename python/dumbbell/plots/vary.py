@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from dumbbell.errors import ResultError, wrong
 
 from . import captions, cells, figures, groups, style, varied, zeros
+from .varied import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,18 +29,6 @@ if TYPE_CHECKING:
 LINES_MOST, PANELS_MOST, SIDE_MOST = 6, 12, 24
 
 FORMS = ("lines", "bars", "heat")
-
-
-class Layout(NamedTuple):
-    """How a figure is made: its form, the key along x, that along y of a heat map, those that make panels, and those
-    that tell lines apart.
-    """
-
-    form: str
-    x: VariedKey
-    y: VariedKey | None
-    panels: tuple[VariedKey, ...]
-    lines: tuple[VariedKey, ...]
 
 
 @style.styled

@@ -15,7 +15,7 @@ from dumbbell.plots.goodput import bin_of, series_of
 from dumbbell.plots.keys import FOLDER
 from dumbbell.plots.queue import columns_of
 from dumbbell.plots.states import colours_of, stays_of
-from dumbbell.scenario.units import ETHERNET_BYTES
+from dumbbell.units import ETHERNET_BYTES
 
 from . import looks
 from .decimate import summed, thinned

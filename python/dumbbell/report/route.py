@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.plots import captions, groups, keys, look
-from dumbbell.scenario.units import bytes_text, rate_text, span_text
+from dumbbell.units import bytes_text, rate_text, span_text
 
 from .looks import pair
 

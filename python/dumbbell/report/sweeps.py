@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import Window
     from dumbbell.plots.cells import Cell, Found
     from dumbbell.plots.keys import VariedKey
-    from dumbbell.plots.vary import Layout
+    from dumbbell.plots.varied import Layout
     from dumbbell.results.load import Results
 
     from .gathered import Gathered

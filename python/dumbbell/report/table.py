@@ -9,7 +9,7 @@ from dumbbell.plots import look
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, figure
 from dumbbell.results.texts import half_text, mean_text, transport
-from dumbbell.scenario.units import value_text
+from dumbbell.units import value_text
 
 from .looks import pair
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dumbbell.plots import groups, look
 from dumbbell.results import figures
 from dumbbell.results.texts import mean_text
-from dumbbell.scenario.units import rate_text
+from dumbbell.units import rate_text
 
 from .gathered import labels
 

@@ -20,7 +20,7 @@ from . import metrics
 if TYPE_CHECKING:
     from dumbbell.plan.view import Window
 
-    from .load import Result
+    from .result import Result
 
     Tables = Callable[[Result, Sequence[int], Window | None], float]
     Times = Callable[[Result, Sequence[int], Window | None], metrics.Distribution]

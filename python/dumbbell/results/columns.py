@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from .load import Result
+    from .result import Result
     from .statistic import Column
 
 #: Columns of the samples that have a number for every row or null.

@@ -22,7 +22,7 @@ from .windows import inside
 if TYPE_CHECKING:
     from dumbbell.plan.view import Window
 
-    from .load import Result
+    from .result import Result
 
 #: Runs with more flows than this are shown by table by default.
 FLOWS_MAX = 8

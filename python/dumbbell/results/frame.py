@@ -5,11 +5,11 @@ Figures cover the scenario's `measure`, as those of `dumbbell show` do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.scenario.units import value_text
+from dumbbell.units import value_text
 
 from . import figures
 from .catalogue import Measured
@@ -19,7 +19,7 @@ from .texts import mean_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .load import Result, Results
+    from .result import Result
 
 #: Columns that say which run a row is of, before those of varied keys.
 OF_RUN = ("run", "scenario", "repetition", "seed")
@@ -59,20 +59,22 @@ def told_apart(run: Result, table: pa.Table, varied: Sequence[str]) -> pa.Table:
     return pa.table([*(first[name] for name in order), *table.columns], names=[*order, *table.column_names])
 
 
-def of_flows(results: Results) -> pa.Table:
-    """One row per run and flow with the figures of its window, as `Results.to_table` describes it."""
+def of_flows(runs: Sequence[Result], varied: Mapping[str, Sequence[Any]]) -> pa.Table:
+    """One row per run and flow with the figures of its window, as `Results.to_table` describes it; `varied` has the
+    values of each varied key.
+    """
     import pyarrow as pa
 
-    varied = {key: _are_plain(values) for key, values in results.varied().items()}
+    are_plain = {key: _are_plain(values) for key, values in varied.items()}
     rows = []
-    for run in map(figures.measured, results):
+    for run in map(figures.measured, runs):
         result, summary = run.result, figures.summary(run)
         link = {f"link_{name}": summary.link[name] for name in summary.link.__struct_fields__}
         vary = {
             column_name(key): result.vary.get(key)
             if is_plain or key not in result.vary
             else value_text(result.vary[key])
-            for key, is_plain in varied.items()
+            for key, is_plain in are_plain.items()
         }
         start, end = run.window or (0.0, result.plan.duration_s)
         head = {"scenario": result.name, "repetition": result.repetition, "seed": result.seed, **vary}

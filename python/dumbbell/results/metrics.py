@@ -14,7 +14,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.plan.view import Window as Span
-from dumbbell.scenario.units import FRAME_BYTES
+from dumbbell.units import FRAME_BYTES
 
 from .columns import flow_column, joined, queue_column
 from .statistic import (
@@ -45,7 +45,7 @@ from .windows import (
 )
 
 if TYPE_CHECKING:
-    from .load import Result
+    from .result import Result
     from .statistic import Column as Column  # noqa: PLC0414 - plots take it from here
 
 #: Part of the run or window, at either end, in which a flow need not be there to count in Jain's index.

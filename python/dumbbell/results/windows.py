@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from dumbbell.plan.view import LinkView
 
-    from .load import Result
+    from .result import Result
     from .statistic import Column
 
     Mask = NDArray[np.bool_]

@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
-from dumbbell import backends
+from dumbbell import backends, interrupts
 from dumbbell.backends.folder import BESIDE, system_error
 from dumbbell.errors import DiskFullError, EngineError
 from dumbbell.files import MANIFEST_MAX, created, read_text
 
-from . import interrupts
 from .job import Job, Outcome
 from .place import SWEEP, Place
 from .pool import Keep, Pool, whole

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from dumbbell import backends, plan
+from dumbbell import backends, plan, units
 from dumbbell.backends.request import Request
 from dumbbell.errors import ScenarioError
-from dumbbell.scenario import source, units
+from dumbbell.scenario import source
 from dumbbell.scenario.file import Given, Scenario, from_dict, from_file, from_text
 from dumbbell.scenario.own import Own
 

@@ -20,9 +20,9 @@ from dumbbell.backends.folder import BESIDE, MANIFEST, manifest_text, remove
 from dumbbell.backends.folder import MADE as UNFINISHED
 from dumbbell.errors import OutError, ResultError
 from dumbbell.files import UnreadableError
+from dumbbell.interrupts import Held
 
 from . import locks
-from .interrupts import Held
 
 #: Name of the file that is locked.
 LOCK = ".dumbbell-lock"

@@ -13,11 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import backends
+from dumbbell import backends, interrupts
 from dumbbell.backends.request import Request
 from dumbbell.errors import DiskFullError, DumbbellError, EngineError
 
-from . import interrupts
 from .job import Job, Observe, Outcome, told_end
 
 if TYPE_CHECKING:

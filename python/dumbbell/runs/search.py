@@ -112,7 +112,7 @@ def ordered(scenario: Scenario, key: str) -> Ordered:
 
 def _size(value: Any, key: str) -> tuple[str, float]:
     """What a written value measures, and how much."""
-    from dumbbell.scenario import units
+    from dumbbell import units
     from dumbbell.scenario.ranges import Amount
 
     amount = None if isinstance(value, (bool, dict, list)) else Amount.of(value, key)

@@ -22,9 +22,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
+from dumbbell import interrupts
 from dumbbell.errors import ControllerError, DiskFullError, EngineError
 
-from . import interrupts
 from .job import Outcome, told_end
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from itertools import accumulate
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import units
 from dumbbell.errors import wrong
 from dumbbell.files import DATA_MAX, UnreadableError, read_text
+from dumbbell.units import UnitError
 
-from . import units
 from .declare import Forms, Key, Table, Variant, key, raw_at
 from .kinds import SIZE, SPAN_ABOVE_ZERO
 from .plain_kinds import Kind
-from .units import UnitError
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.units import UnitError
 
 from .declare import Table, raw, varied
 from .plain_kinds import Kind
-from .units import UnitError
 
 if TYPE_CHECKING:
     from .file import Scenario

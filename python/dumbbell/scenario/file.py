@@ -25,6 +25,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.units import UnitError
 
 from . import axes, schedule
 from .arrivals import Arrivals
@@ -50,7 +51,6 @@ from .kinds import (
 from .plain_kinds import SWITCH, Choice, Kind, whole
 from .qdiscs import BUFFER_DOC, Qdisc
 from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer, Up
-from .units import UnitError
 from .workloads import Probes, Transport, Workload
 
 if TYPE_CHECKING:

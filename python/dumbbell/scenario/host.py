@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.units import UnitError
+
 from .declare import Key, Table, is_written, key
 from .kinds import SOCKET_BUFFER, SPAN, TICK
 from .plain_kinds import SWITCH, Choice, Kind
-from .units import UnitError
 
 if TYPE_CHECKING:
     from .keytypes import MaybeNumber, MaybeQuantity, MaybeWord, Number, Quantity, Switch, Word, WordOrSwitch

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import wrong
+from dumbbell.units import UnitError
 
 from . import kinds, settings
 from .declare import Forms, Key, Sub, Table, Variant, key, raw, raw_at
@@ -29,7 +30,6 @@ from .schedule import (
     repeat_ns,
     steps_schema,
 )  # fmt: skip
-from .units import UnitError
 
 if TYPE_CHECKING:
     from .keytypes import Fixed, MaybeNumber, MaybeQuantity

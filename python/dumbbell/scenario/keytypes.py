@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from dumbbell.units import Buffer
+
 from .declare import Key
 from .impairments import CorrelatedShare, Loss
 from .qdiscs import Qdisc
 from .routes import Part
 from .schedule import Rate, Rtt
-from .units import Buffer
 
 T = TypeVar("T")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from . import units
+from dumbbell import units
+from dumbbell.units import Buffer, UnitError
+
 from .names import LENGTH_MAX as LABEL_MAX
 from .plain_kinds import Kind
-from .units import Buffer, UnitError
 
 T = TypeVar("T")
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dumbbell.errors import wrong
-
-from .units import UnitError
+from dumbbell.units import UnitError
 
 
 class Kind:

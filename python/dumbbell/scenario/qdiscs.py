@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell import units
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.units import Buffer
 
-from . import settings, units
+from . import settings
 from .declare import Table, Variant, key, raw_at
 from .kinds import BUFFER, LIMIT
 from .plain_kinds import SWITCH
-from .units import Buffer
 
 if TYPE_CHECKING:
     from .keytypes import Limit, Switch

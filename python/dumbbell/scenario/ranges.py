@@ -16,10 +16,9 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any, NamedTuple
 
+from dumbbell import units
 from dumbbell.errors import ScenarioError, wrong
-
-from . import units
-from .units import UnitError
+from dumbbell.units import UnitError
 
 FORM = '{ from = "10Mbps", to = "1Gbps", steps = 7, spacing = "log" } or { from = 1, to = 9, step = 2 }'
 SPACINGS = ("linear", "log")

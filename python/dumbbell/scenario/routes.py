@@ -14,6 +14,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.units import ETHERNET_BYTES, FRAME_BYTES, span_text
 
 from . import schedule, settings
 from .declare import Each, Forms, Sub, Table, Variant, build, is_written, key, raw_at
@@ -35,7 +36,6 @@ from .kinds import BUFFER, DELAY, DEPTH, LINK_HEADER, NAME
 from .plain_kinds import Choice, Kind
 from .qdiscs import BufferContext, Fifo, Qdisc
 from .schedule import Rate, Rtt, Schedule
-from .units import ETHERNET_BYTES, FRAME_BYTES, span_text
 
 if TYPE_CHECKING:
     from dumbbell.plan.types import LinkPlan, PolicerPlan, RatePlan, TracePlan

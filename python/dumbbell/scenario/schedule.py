@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import kinds, units
+from dumbbell import units
+from dumbbell.units import UnitError
+
+from . import kinds
 from .plain_kinds import SWITCH, Kind
 from .recordings.forms import NAMES
-from .units import UnitError
 
 if TYPE_CHECKING:
     from .recordings.model import Choice

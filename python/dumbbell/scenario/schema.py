@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from dumbbell import controllers
+from dumbbell import controllers, units
 
 from . import file as scenario
-from . import ranges, units
+from . import ranges
 from .declare import REQUIRED, Each, Forms, Key, Sub, Table, Variant
 from .plain_kinds import Kind
 

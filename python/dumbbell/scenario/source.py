@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
+from dumbbell import units
 from dumbbell.errors import ScenarioError, together
 from dumbbell.files import SCENARIO_MAX
-
-from . import units
 
 #: Most parts of a dotted key; a key of a scenario has six.
 PARTS_MAX = 16

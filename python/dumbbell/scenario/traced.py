@@ -14,9 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import units
 from dumbbell.errors import ScenarioError, listed, shown_name, together, wrong
 
-from . import traces, units
+from . import traces
 from .declare import Table, raw_at, replaced
 from .impairments import SteppedLoss, TracedLoss
 from .recorded import named

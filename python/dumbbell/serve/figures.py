@@ -10,7 +10,7 @@ from typing import Any
 
 from dumbbell.errors import wrong
 from dumbbell.papers import PAPERS, chosen, entry_of, ids, text_of
-from dumbbell.papers.entry import FAST, Case
+from dumbbell.papers.table import FAST, Case
 
 
 def papers() -> list[dict[str, Any]]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import isqrt, prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell import plan
+from dumbbell import plan, units
 from dumbbell.errors import ScenarioError
 from dumbbell.plan import estimate
-from dumbbell.scenario import axes, units
+from dumbbell.scenario import axes
 
 if TYPE_CHECKING:
     from dumbbell.plan.make import Planned

@@ -13,7 +13,8 @@ from dumbbell.scenario.qdiscs import Qdisc
 from .recordings import FILE_MAX, FILES_MAX
 
 if TYPE_CHECKING:
-    from .server import Server
+    from .check import Desk
+    from .limits import Keep
 
 
 def html_of(token: str) -> tuple[str, str]:
@@ -21,10 +22,10 @@ def html_of(token: str) -> tuple[str, str]:
     return html.shell("Dumbbell", "live", {"token": token}, connect="connect-src 'self'; frame-ancestors 'none'")
 
 
-def known(server: Server) -> dict[str, Any]:
+def known(version: str, desk: Desk, keep: Keep) -> dict[str, Any]:
     """Controllers with their parameters, queue disciplines, gallery, limits, and what stays on the disk."""
     return {
-        "version": server.version,
+        "version": version,
         "dashes": [list(dash) for dash in looks.DASHES],
         "controllers": [
             {
@@ -37,11 +38,11 @@ def known(server: Server) -> dict[str, Any]:
         ],
         "qdiscs": list(Qdisc.FORMS),
         "gallery": [{"name": entry.name, "summary": entry.summary} for entry in gallery.entries()],
-        "backends": list(server.desk.backends),
+        "backends": list(desk.backends),
         "metrics": [
             {"name": name, "title": METRICS[name].title, "unit": METRICS[name].unit} for name in sweeps.METRICS
         ],
-        "limits": server.desk.limits._asdict(),
+        "limits": desk.limits._asdict(),
         "recording": {"bytes": FILE_MAX, "files": FILES_MAX},
-        "keep": server.keep._asdict(),
+        "keep": keep._asdict(),
     }

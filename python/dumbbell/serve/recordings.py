@@ -10,9 +10,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from dumbbell import units
 from dumbbell.errors import OutError, ResultError, ScenarioError, show
 from dumbbell.files import only_below
-from dumbbell.scenario import traces, units
+from dumbbell.scenario import traces
 from dumbbell.scenario.recordings import reader
 from dumbbell.scenario.recordings.model import Choice
 

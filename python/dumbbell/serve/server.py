@@ -225,7 +225,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def known(self, _: dict[str, list[str]]) -> None:
         """What the page has to know."""
-        self.send_json(page.known(self.server))
+        self.send_json(page.known(self.server.version, self.server.desk, self.server.keep))
 
     def gallery(self, asked: dict[str, list[str]]) -> None:
         """The text of a scenario of the gallery."""

@@ -16,8 +16,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import _native
-from dumbbell.runs import interrupts
+from dumbbell import _native, interrupts
 from dumbbell.runs.execute import execute
 from dumbbell.runs.place import Place
 

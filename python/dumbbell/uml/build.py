@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
 from dumbbell.files import created, linked
-from dumbbell.runs.interrupts import Held, Raised, ended
+from dumbbell.interrupts import Held, Raised, ended
 
 from . import guest, source, store
 from .store import Kernel

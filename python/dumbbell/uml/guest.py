@@ -18,8 +18,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from dumbbell import interrupts
 from dumbbell.errors import EngineError
-from dumbbell.runs import interrupts
 
 from . import store
 from .store import Kernel

@@ -8,7 +8,7 @@ direction, so that its delay is the RTT; tbf has a burst of 500 kB; clients are 
 
 from __future__ import annotations
 
-from dumbbell.papers.entry import Entry
+from dumbbell.papers.table import Entry
 
 from . import against, alone, completion, mixed
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.papers import draw
 from dumbbell.papers.compared import minus, pair
 from dumbbell.papers.draw import Number, heat, lines, page
-from dumbbell.papers.entry import Case, Entry, Place, Profile
-from dumbbell.papers.table import Reading, Table, by_place
+from dumbbell.papers.table import Case, Entry, Place, Profile, Reading, Table, by_place
 
 from .testbed import COMMON, METRICS, PAIR_BUFFERS, averaged, flows, scenario, seconds
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
 
 
 def _against(count: int, loss_pct: float) -> Any:
@@ -39,14 +38,14 @@ def _against(count: int, loss_pct: float) -> Any:
 OPPONENTS = ("BBRv1 vs CUBIC", "BBRv2 vs CUBIC")
 
 
-def _beside_each(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _beside_each(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """CUBIC's part beside BBRv1, and beside BBRv2."""
     low, high = claim.at.get("from_x", 0), claim.at.get("to_x", float("inf"))
     found = [one for name in OPPONENTS for one in table.read(claim.metric, claim.series[0], {"case_name": name})]
     return [one for one in found if low <= one.at["buffer_bdp"] <= high]
 
 
-def _jain_of_each(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _jain_of_each(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """Jain's index of each line."""
     return [one._replace(inside=name) for name in OPPONENTS for one in table.read("jain", name, claim.at)]
 
@@ -90,7 +89,7 @@ def _ideal(table: Table, _: str, at: Place) -> list[Reading]:
     ]
 
 
-def _share_gap(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _share_gap(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """How far CUBIC's part is from its part of the flows, mean over the numbers of CUBIC flows."""
     made = []
     for ours in BBR2_COUNTS:
@@ -145,7 +144,7 @@ def _mean_jain(table: Table, _: str, __: Place) -> list[Reading]:
 
 
 def _mean_jain_of(panel: str) -> Any:
-    def order(table: Table, _: Claim, book: Book) -> list[list[Reading]]:
+    def order(table: Table, _: Claim, book: Tables) -> list[list[Reading]]:
         found = {"this": table, "fig13a": None, "fig13b": None}
         one, other = ("this", "fig13a") if panel == "b" else ("fig13b", "this")
         tables = [found[name] or book.table(f"kfoury2020/{name}") for name in (one, other)]
@@ -155,7 +154,7 @@ def _mean_jain_of(panel: str) -> Any:
 
 
 def _jain_change(free: str) -> Any:
-    def read(table: Table, _: Claim, book: Book) -> list[Reading]:
+    def read(table: Table, _: Claim, book: Tables) -> list[Reading]:
         parts = [table.read("jain"), book.table(f"kfoury2020/fig13{free}").read("jain")]
         return [averaged([pair(at, minus, *found) for at, found in by_place(parts)])]
 
@@ -165,7 +164,7 @@ def _jain_change(free: str) -> Any:
 def _by_bdp(label: str | None) -> Any:
     """A trend over the BDP: cells of equal BDP are one point."""
 
-    def read(table: Table, claim: Claim, _: Book) -> list[Reading]:
+    def read(table: Table, claim: Claim, _: Tables) -> list[Reading]:
         cells: dict[float, list[Reading]] = {}
         for one in table.read(claim.metric, label):
             cells.setdefault(one.at["bdp"], []).append(one)
@@ -179,7 +178,7 @@ def _corner(largest: bool) -> dict[str, Any]:  # noqa: FBT001
     return {"bandwidth_mbps": pick(HEAT_RATES), "delay_ms": pick(HEAT_DELAYS)}
 
 
-def _corner_value(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _corner_value(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     return table.read(claim.metric, claim.series[0], _corner(True))
 
 
@@ -187,7 +186,7 @@ def _corner_order(largest: bool) -> Any:  # noqa: FBT001
     return lambda table, claim, _: [table.read(claim.metric, name, _corner(largest)) for name in claim.order]
 
 
-def _smallest_order(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
+def _smallest_order(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
     """At the smallest BDP."""
     return [table.read(claim.metric, name, _corner(False)) for name in claim.order]
 

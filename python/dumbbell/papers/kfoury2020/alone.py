@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers.compared import compared, minus, over, pair
 from dumbbell.papers.draw import cdf, lines, page
-from dumbbell.papers.entry import Case, Entry, Profile
-from dumbbell.papers.table import Reading, Table
+from dumbbell.papers.table import Case, Entry, Profile, Reading, Table
 
 from .testbed import BUFFERS, CCAS, COMMON, METRICS, flows, scenario
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
 
 
 def _hundred(buffers: Sequence[float], loss_pct: float) -> Any:
@@ -33,7 +32,7 @@ def _hundred(buffers: Sequence[float], loss_pct: float) -> Any:
     return cases
 
 
-def _gap(table: Table, _: Claim, book: Book) -> list[Reading]:
+def _gap(table: Table, _: Claim, book: Tables) -> list[Reading]:
     """Utilisation with 0.01 % loss less that without loss, at each buffer and controller."""
     found = []
     for panel in "abcde":

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.papers.claims import of_paper
 from dumbbell.papers.compared import minus, over, pair
 from dumbbell.papers.draw import cdf, lines, page
-from dumbbell.papers.entry import Case, Entry, Profile
-from dumbbell.papers.table import Reading, Table, by_place
+from dumbbell.papers.table import Case, Entry, Profile, Reading, Table, by_place
 
 from .testbed import CCAS, COMMON, flows, scenario
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
 
 
 SIZE = "100MB"
@@ -47,7 +46,7 @@ def _mixed(label: str, buffer: float, loss_pct: float) -> Any:
     return cases
 
 
-def _completion_gap(table: Table, _: Claim, book: Book) -> list[list[Reading]]:
+def _completion_gap(table: Table, _: Claim, book: Tables) -> list[list[Reading]]:
     """By how much BBRv2's median is before CUBIC's: at 0.1 BDP, at this buffer, and none. A reduced gap is still a gap:
     where CUBIC is first it has the wrong sign.
     """
@@ -61,7 +60,7 @@ def _completion_gap(table: Table, _: Claim, book: Book) -> list[list[Reading]]:
 def _other_panel(other: str) -> Any:
     """BBRv2 in another figure, then BBRv1 here."""
 
-    def read(table: Table, claim: Claim, book: Book) -> list[list[Reading]]:
+    def read(table: Table, claim: Claim, book: Tables) -> list[list[Reading]]:
         found = book.table(f"kfoury2020/{other}").read(claim.metric, "BBRv2"), table.read(claim.metric, "BBRv1")
         return [[Reading({}, one.values) for one in part] for part in found]
 
@@ -69,14 +68,14 @@ def _other_panel(other: str) -> Any:
 
 
 def _as_without_loss(other: str) -> Any:
-    def read(table: Table, claim: Claim, book: Book) -> list[Reading]:
+    def read(table: Table, claim: Claim, book: Tables) -> list[Reading]:
         parts = [made.read("median_fct_s", claim.series[0]) for made in (table, book.table(f"kfoury2020/{other}"))]
         return [pair(at, over, *found) for at, found in by_place(parts)]
 
     return read
 
 
-def _ends(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _ends(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """Where the distribution of completion times begins and ends."""
     made = []
     for place, found, _inside in table.raw("flow_fcts_s", claim.series[0], claim.at):

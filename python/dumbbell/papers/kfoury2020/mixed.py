@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.papers import measure
 from dumbbell.papers.compared import minus, pair
 from dumbbell.papers.draw import lines, page
-from dumbbell.papers.entry import Case, Entry, Place, Profile
-from dumbbell.papers.table import Reading, Table, by_place
+from dumbbell.papers.table import Case, Entry, Place, Profile, Reading, Table, by_place
 from dumbbell.results import metrics
 
 from .testbed import COMMON, flows, scenario, seconds
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
     from dumbbell.results.load import Result
 
 
@@ -79,7 +78,7 @@ def mean_retransmitted(result: Result, label: str | None) -> float:
     return 100 * fmean(metrics.retransmission_rate(result, [i]) for i in measure.flows(result, label))
 
 
-def _tail_drop_order(table: Table, claim: Claim, book: Book) -> list[list[Reading]]:
+def _tail_drop_order(table: Table, claim: Claim, book: Tables) -> list[list[Reading]]:
     """BBRv1 over tail drop, then over FQ-CoDel."""
     tail = book.table("kfoury2020/fig15a")
     return [made.read(claim.metric, "BBRv1", claim.at) for made in (tail, table)]
@@ -153,12 +152,12 @@ def _both_losses(pace: str) -> Any:
     return read
 
 
-def _loss_change(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _loss_change(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     parts = [table.read("jain", f"unpaced, {word}", claim.at) for word in ("1 % loss", "no loss")]
     return [pair(at, minus, *found) for at, found in by_place(parts)]
 
 
-def _every_line(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _every_line(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """Each line's throughput over its own mean, so that one trend speaks of all."""
     made = []
     for label in table.lines():

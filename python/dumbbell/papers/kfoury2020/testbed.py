@@ -10,7 +10,7 @@ from dumbbell.papers import measure
 from dumbbell.papers.table import Reading
 
 if TYPE_CHECKING:
-    from dumbbell.papers.entry import Profile
+    from dumbbell.papers.table import Profile
     from dumbbell.results.load import Result
 
 CCAS = {"CUBIC": "cubic", "BBRv1": "bbr", "BBRv2": "bbr2"}

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.papers import draw, measure, timed
 from dumbbell.papers.compared import compared, over
 from dumbbell.papers.draw import lines, page
-from dumbbell.papers.entry import Case, Entry, Profile
-from dumbbell.papers.table import Reading, Table
+from dumbbell.papers.table import Case, Entry, Profile, Reading, Table
 from dumbbell.results.columns import queue_column, sample_column
 
 from .testbed import COMMON, NO_LENGTH, flow, scenario
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
     from dumbbell.results.load import Result
 
 #: Mbit/s at the start, steps of so much every 2 s, and how many: decreases end at 5 Mbit/s.
@@ -71,7 +70,7 @@ def queue_by_phase(result: Result) -> tuple[float, float]:
 
 
 def _spikes(label: str) -> Any:
-    def read(table: Table, _: Claim, __: Book) -> list[Reading]:
+    def read(table: Table, _: Claim, __: Tables) -> list[Reading]:
         runs = [queue_by_phase(run) for point, _ in table.points_of(label) for run in point.runs]
         return [Reading({"probe phase": i}, tuple(values)) for i, values in enumerate(zip(*runs, strict=True))]
 
@@ -90,7 +89,7 @@ def probe_rtt(result: Result, _: str | None) -> float:
 
 
 def _probe_rtt_of(label: str) -> Any:
-    def read(table: Table, _: Claim, __: Book) -> list[Reading]:
+    def read(table: Table, _: Claim, __: Tables) -> list[Reading]:
         return [Reading({}, one.values) for one in table.read("time_of_probertt_s", label)]
 
     return read
@@ -112,7 +111,7 @@ def needless_ups(result: Result, _: str | None) -> float:
 METRICS = {"time_of_probertt_s": probe_rtt, "probeup_fraction_without_bw_increase": needless_ups}
 
 
-def _needless(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _needless(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     return [Reading({}, one.values) for one in table.read(claim.metric, "BBRv2+")]
 
 
@@ -157,7 +156,7 @@ def _jitter(*labels: str) -> Any:
     return cases
 
 
-def _falls_from(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _falls_from(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """The first level at which throughput is at most 90 % of that without jitter."""
     made = []
     for label in claim.series:

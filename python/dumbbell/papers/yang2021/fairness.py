@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.papers import draw, measure
 from dumbbell.papers.compared import compared, minus
 from dumbbell.papers.draw import lines, page
-from dumbbell.papers.entry import Case, Entry, Profile
-from dumbbell.papers.table import Reading, Table
+from dumbbell.papers.table import Case, Entry, Profile, Reading, Table
 from dumbbell.results.columns import sample_column
 
 from .testbed import COMMON, as_another, flow, scenario, variant
@@ -17,8 +16,8 @@ from .testbed import COMMON, as_another, flow, scenario, variant
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
     from dumbbell.plots import style
     from dumbbell.results.load import Result
 
@@ -56,7 +55,7 @@ def _of(label: str, table: Table) -> Table:
 def beside_cubic(label: str) -> Any:
     """CUBIC's figure, and then this flow's, in their common runs."""
 
-    def read(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
+    def read(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
         own = _of(label, table)
         return [own.read(claim.metric, name, claim.at) for name in ("CUBIC", label)]
 

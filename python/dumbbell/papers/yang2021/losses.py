@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.papers import draw
 from dumbbell.papers.compared import compared, over, pair
 from dumbbell.papers.draw import Number, heat, lines, page
-from dumbbell.papers.entry import Case, Entry, Place, Profile
-from dumbbell.papers.table import Reading, Table, by_place
+from dumbbell.papers.table import Case, Entry, Place, Profile, Reading, Table, by_place
 from dumbbell.results.load import Result
 
 from .fairness import median_in_flight
 from .testbed import ALPHAS, COMMON, NO_LENGTH, flow, scenario, variant
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
 
 RATES, RTTS = (10, 20, 50, 100, 250, 500, 750), (5, 10, 25, 50, 75, 100, 150)
 
@@ -53,7 +52,7 @@ def _gain(table: Table, _: str, at: Place) -> list[Reading]:
     return [pair(place, lambda a, b: 100 * (over(a, b) - 1), *found) for place, found in by_place(parts)]
 
 
-def _gains(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _gains(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     return _gain(table, "", claim.at)
 
 
@@ -62,7 +61,7 @@ def _deficit(one: float, other: float) -> float:
     return 100 * (1 - over(one, other))
 
 
-def _buffer_bdp(_: Table, __: Claim, ___: Book) -> list[Reading]:
+def _buffer_bdp(_: Table, __: Claim, ___: Tables) -> list[Reading]:
     """The buffer in BDP of the printed cell, 500 Mbit/s and 75 ms."""
     return [Reading({}, (SMALL_KB / (500 * 75 / 8),))]
 
@@ -91,7 +90,7 @@ def _lossy(profile: Profile) -> Iterator[Case]:
             yield Case(table["name"], {"loss_pct": loss}, made)
 
 
-def _by_alpha(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _by_alpha(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """Throughput over alpha at beta 0.3, a line for each loss rate."""
     made = []
     for loss in claim.at["loss_pct"]:
@@ -101,7 +100,7 @@ def _by_alpha(table: Table, claim: Claim, _: Book) -> list[Reading]:
     return made
 
 
-def _collapse(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _collapse(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """The first loss rate at which BBRv1 has less than half of its throughput without loss."""
     found = sorted(table.read("throughput_mbps", "BBRv1"), key=lambda one: one.at["loss_pct"])
     below = [one.at["loss_pct"] for one in found if one.mean < found[0].mean / 2]
@@ -121,7 +120,7 @@ def _thresholds(profile: Profile) -> Iterator[Case]:
             yield Case(f"{buffer:g} BDP", {"alpha_pct": alpha, "buffer_bdp": buffer}, made)
 
 
-def _by_threshold(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _by_threshold(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """A line for each buffer."""
     return [
         Reading(one.at, one.values, f"{buffer:g} BDP")
@@ -130,7 +129,7 @@ def _by_threshold(table: Table, claim: Claim, _: Book) -> list[Reading]:
     ]
 
 
-def _worst(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _worst(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """The line of the largest buffer."""
     return table.read(claim.metric, f"{claim.at['buffer_bdp']:g} BDP")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.papers.table import Reading, Table
 
 if TYPE_CHECKING:
-    from dumbbell.papers.entry import Place
+    from dumbbell.papers.table import Place
 
 #: Parts of 256 for the loss thresholds in per cent; 255 is the largest that the module takes.
 ALPHAS = {2: 5, 5: 13, 10: 26, 15: 38, 20: 51, 30: 77, 50: 128, 100: 255}

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.papers import draw, measure
 from dumbbell.papers.draw import page
-from dumbbell.papers.entry import Case, Entry, Profile
-from dumbbell.papers.table import Reading, Table
+from dumbbell.papers.table import Case, Entry, Profile, Reading, Table
 from dumbbell.plots import pooled
 
 from .testbed import COMMON, NO_LENGTH, flow, scenario
@@ -21,8 +20,8 @@ from .testbed import COMMON, NO_LENGTH, flow, scenario
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
     from dumbbell.plots import style
 
 LABELS = ("CUBIC", "BBRv1", "BBRv2", "BBRv2+")
@@ -148,7 +147,7 @@ def _mean(which: str, values: Mapping[str, Normalised], label: str) -> float:
     return fmean(found.delay if "delay" in which else found.throughput)
 
 
-def _order(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
+def _order(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
     """Mean over the paths of each name, which may be ``max(A,B)``."""
     values = normalised(table)
     made = []
@@ -159,21 +158,21 @@ def _order(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
 
 
 def _ratio(which: str) -> Any:
-    def read(table: Table, _: Claim, __: Book) -> list[Reading]:
+    def read(table: Table, _: Claim, __: Tables) -> list[Reading]:
         values = normalised(table)
         return [Reading({}, (_mean(which, values, "BBRv2+") / _mean(which, values, "BBRv2"),))]
 
     return read
 
 
-def _spread(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _spread(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """Between the best and the worst of the three BBRs."""
     values = normalised(table)
     found = [_mean("throughput", values, label) for label in ("BBRv1", "BBRv2", "BBRv2+")]
     return [Reading({}, (max(found) - min(found),))]
 
 
-def _inconsistent(table: Table, _: Claim, __: Book) -> list[list[Reading]]:
+def _inconsistent(table: Table, _: Claim, __: Tables) -> list[list[Reading]]:
     """The smaller deviation over the paths of BBRv2's and CUBIC's throughput, and that of BBRv2+."""
     values = normalised(table)
     spread = {label: pstdev(one.throughput) for label, one in values.items()}

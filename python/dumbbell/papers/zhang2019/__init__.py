@@ -7,7 +7,7 @@ unequal RTTs run from n2 to n3.
 
 from __future__ import annotations
 
-from dumbbell.papers.entry import Entry
+from dumbbell.papers.table import Entry
 
 from . import intra, tables
 

@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers.draw import lines, page
-from dumbbell.papers.entry import Case, Entry, Place, Profile
-from dumbbell.papers.table import Reading, Table, merged
+from dumbbell.papers.table import Case, Entry, Place, Profile, Reading, Table, merged
 from dumbbell.results import metrics
 
 from .over_time import over_time
 from .testbed import CCAS, COMMON, INTRA, METRICS, cases_in_order, flow, rate_over_time, scenario, variation
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
     from dumbbell.results.load import Result
 
 #: When the four flows begin and end, seconds (Section 4.1).
@@ -78,7 +77,7 @@ def window_of(claim: Claim) -> tuple[float, float]:
     return (float(begin), float(end)) if end else ALL_FOUR
 
 
-def _windowed(table: Table, claim: Claim, book: Book) -> list[Reading] | list[list[Reading]]:
+def _windowed(table: Table, claim: Claim, book: Tables) -> list[Reading] | list[list[Reading]]:
     """Jain's index or the variation of the rate in the claim's window; an ordering compares with BBR's figure."""
 
     def reading(of: Table, label: str) -> Reading:
@@ -108,7 +107,7 @@ def peak_mbps(run: Result, number: int) -> float:
     return float(max(rate[(t >= begin) & (t <= begin + 5)], default=float("nan")))
 
 
-def _spikes(table: Table, _: Claim, __: Book) -> list[list[Reading]]:
+def _spikes(table: Table, _: Claim, __: Tables) -> list[list[Reading]]:
     """The peaks of the second and third flow, and the rate of the link."""
     runs = table.points_of("BBR")[0][0].runs
     places = [(number, {"flow": f"flow{number + 1}"}) for number in (1, 2)]

@@ -7,10 +7,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.papers import measure
-from dumbbell.papers.cells import Column, drawn
+from dumbbell.papers.cells import drawn
 from dumbbell.papers.draw import page
-from dumbbell.papers.entry import Case, Entry, Place, Profile
-from dumbbell.papers.table import Reading, Table, merged
+from dumbbell.papers.table import Case, Column, Entry, Place, Profile, Reading, Table, merged
 
 from .over_time import over_time
 from .testbed import (
@@ -30,8 +29,8 @@ from .testbed import (
 )
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
+    from dumbbell.papers.table import Tables
     from dumbbell.results.load import Result
 
 #: The order of the panels of Figs. 13 and 14 and of the lines of Table 7.
@@ -59,7 +58,7 @@ def _unequal(profile: Profile) -> Iterator[Case]:
             yield Case(label, {"case": case}, scenario(link.path, flows, duration="200s", profile=profile, link=sides))
 
 
-def _winner(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
+def _winner(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
     """The rates of the two flows, for each controller and case."""
     return [
         [Reading({"algorithm": label, **one.at}, one.values)
@@ -68,7 +67,7 @@ def _winner(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
     ]  # fmt: skip
 
 
-def _tsunami(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _tsunami(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """Mean of Jain's index over the cases: Tsunami's less BBR's."""
     tsunami, bbr = (fmean(one.mean for one in table.read("jain", label)) for label in ("Tsunami", "BBR"))
     return [Reading({}, (tsunami - bbr,))]
@@ -90,7 +89,7 @@ def _lossy(profile: Profile) -> Iterator[Case]:
                 yield Case(label, {"loss_pct": loss, "case": f"C{case}"}, tables)
 
 
-def _lost_by_loss(table: Table, claim: Claim, _: Book) -> list[Reading]:
+def _lost_by_loss(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """How much less utilisation there is at 5 % than without loss."""
     made = []
     for label in claim.series:
@@ -156,7 +155,7 @@ def mean_rate_kbps(result: Result, label: str | None) -> float:
     return fmean(result.summary.flows[i].goodput_mbps * 1000 for i in flows_of(result, label))
 
 
-def _cubic_by_buffer(table: Table, _: Claim, __: Book) -> list[Reading]:
+def _cubic_by_buffer(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """Cubic's part against BBR, mean over 4 and 6 Mbit/s, at the three sizes of the buffer."""
     made: dict[float, list[float]] = {}
     for one in table.read("share", "BBR"):

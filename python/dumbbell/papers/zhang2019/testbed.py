@@ -12,10 +12,8 @@ from dumbbell.papers.table import Reading
 from dumbbell.results import statistic
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book
     from dumbbell.papers.claims import Claim
-    from dumbbell.papers.entry import Profile
-    from dumbbell.papers.table import Table
+    from dumbbell.papers.table import Profile, Table, Tables
     from dumbbell.results.load import Result
 
 #: His names and the controllers here, in his order.
@@ -259,7 +257,7 @@ def variation(window: tuple[float, float]) -> Any:
     return read
 
 
-def cases_in_order(table: Table, claim: Claim, _: Book) -> list[list[Reading]]:
+def cases_in_order(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
     """A controller in the cases that the order names."""
     found = [table.read(claim.metric, claim.series[0], {"case": int(name.split()[1])}) for name in claim.order]
     return [[Reading({}, one.values) for one in part] for part in found]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dumbbell.files import DATA_MAX
-from dumbbell.scenario.units import bytes_text
+from dumbbell.units import bytes_text
 
 from . import forms, numbers
 from .forms import Form

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from dumbbell.uml.controllers import Loaded
-    from dumbbell.uml.script import Guest
-    from dumbbell.uml.store import Kernel
+    from dumbbell.backends.request import Request
 
-    from .request import Request
+    from .controllers import Loaded
+    from .script import Guest
+    from .store import Kernel
 
 #: Programs that a run needs.
 _PROGRAMS = ("ip", "tc", "setarch")
@@ -28,7 +28,7 @@ _PROGRAMS = ("ip", "tc", "setarch")
 
 def check(request: Request) -> None:
     """Raise ScenarioError for what of a plan the guest cannot do, EngineError for what this machine lacks."""
-    from dumbbell.uml import build, store
+    from . import build, store
 
     refuse(request)
     store.kernel_of(request)
@@ -38,7 +38,7 @@ def check(request: Request) -> None:
 
 def refuse(request: Request) -> None:
     """Raise ScenarioError for what of a plan the guest cannot do, whatever this machine has."""
-    from dumbbell.uml import controllers, script
+    from . import controllers, script
 
     try:
         script.refuse(request.planned.plan)
@@ -49,17 +49,17 @@ def refuse(request: Request) -> None:
 
 def warnings(request: Request) -> list[str]:
     """What its result will warn of, whatever it comes to."""
-    from dumbbell.uml import script
+    from . import script
 
     return script.warnings(request.planned.plan)
 
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
-    from dumbbell.uml import controllers, guest, script, store
-    from dumbbell.uml.measured import Measured
+    from dumbbell.backends.folder import ResultFolder
 
-    from .folder import ResultFolder
+    from . import controllers, guest, script, store
+    from .measured import Measured
 
     check(request)
     plan = request.planned.plan
@@ -90,7 +90,7 @@ def _is_ours(request: Request) -> bool:
 
 
 def _write(raw: Path, made_for: Guest, modules: Mapping[str, Path]) -> None:
-    from dumbbell.uml import store
+    from . import store
 
     raw.mkdir()
     for name, text in made_for.files.items():
