@@ -185,7 +185,7 @@ def test_a_transfer_that_ends_on_one_side_only_does_not_agree() -> None:
     ended, other = summary(fct_s=2.5), summary(utilization=0.3)
     assert differing([ended], [other]) == {"cubic[0] completed": "fails"}
     assert not {"utilization", "cubic[0] fct_s"} & held([ended], [other]).keys(), "each has one only"
-    assert held([ended, other], [ended, ended])["cubic[0] completed"] == (0.5, 1.0, "unclear")
+    assert held([ended, other], [ended, ended])["cubic[0] completed"] == (0.5, 1.0, "fails")
 
 
 def test_three_back_ends_that_have_different_figures_are_printed_line_by_line(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dumbbell.papers.book import Book, Judged
 
 #: The colours of verdicts on a terminal.
-_COLOURS = {"holds": "green", "fails": "red", "unjudged": "yellow"}
+_COLOURS = {"holds": "green", "fails": "red", "unclear": "yellow", "unjudged": "yellow"}
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from dumbbell.results.catalogue import figure
 from dumbbell.results.figures import Row, finite, mean_row, together
 from dumbbell.results.statistic import Interval, difference
 
-from .rule import decide
+from .rule import decide, has_interval
 from .verdict import FAILS
 
 
@@ -36,8 +36,7 @@ class Change(NamedTuple):
     @property
     def is_clear(self) -> bool:
         """Whether the judge says that it changed: the interval excludes zero. Never of single runs."""
-        has_interval = not math.isnan(self.difference.half_width)
-        return has_interval and decide(self.difference, 0.0) == FAILS
+        return has_interval(self.difference) and decide(self.difference, 0.0) == FAILS
 
 
 def change_fields(change: Change) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from dumbbell.results.statistic import Interval, Sample, difference
 
-from .rule import Tolerance, decide, decide_bound
+from .rule import REPETITIONS, Tolerance, decide, decide_bound, is_by_chance
 from .verdict import FAILS, HOLDS, UNCLEAR, UNJUDGED, Verdict, Word, worst
 
 Sign = Literal[">=", "<=", ">", "<", "==", "!="]
@@ -28,11 +28,6 @@ def missing(sample: Sample, name: str) -> Verdict | None:
         return None
     count = f"{sample.lacking} of {len(sample.values)} repetitions" if len(sample.values) > 1 else "the run"
     return Verdict(UNJUDGED, None, math.nan, f"{count} {'have' if sample.lacking > 1 else 'has'} no {name}")
-
-
-#: Repetitions before the width of an interval is looked at: with two, Student's t is 12.7 and nearly nothing is small
-#: enough, and what is may be so by chance.
-FIRST = 3
 
 
 class Bound(NamedTuple):
@@ -86,7 +81,7 @@ class Precision(NamedTuple):
         in too few.
         """
         measured = sample.interval
-        if measured.n < FIRST:
+        if measured.n < REPETITIONS:
             return Verdict(UNJUDGED, measured if measured.n else None, math.nan, self._few(sample, measured.n))
         most = self.width * (abs(measured.mean) if self.is_relative else 1.0)
         if measured.half_width <= most:
@@ -107,7 +102,7 @@ class Precision(NamedTuple):
         if verdict.word == HOLDS:
             return n
         most = self.width * (abs(measured.mean) if self.is_relative else 1.0)
-        if measured.n < FIRST or math.isnan(measured.half_width) or not most:
+        if measured.n < REPETITIONS or math.isnan(measured.half_width) or not most:
             return n + 1
         # An interval shrinks with the root of the number; at most twice as many, because its width is uncertain, too.
         return max(n + 1, min(2 * n, math.ceil(measured.n * (measured.half_width / most) ** 2)))
@@ -201,7 +196,7 @@ class Order(NamedTuple):
         is_behind = ahead.mean < least if name in self.may_tie and not self.min_gap else ahead.mean <= least
         margin = (ahead.mean - least) / scale
         reason = f"{name} {number(top)}, {other} {number(low.interval.mean)}"
-        has_chance = abs(ahead.mean) < ahead.half_width
+        has_chance = is_by_chance(ahead)
         if not is_behind:
             # Lines that may tie need no proof that they differ.
             word = UNCLEAR if has_chance and least >= 0 else HOLDS
@@ -245,7 +240,7 @@ class Trend(NamedTuple):
             moved, near, ends = self._moved(before, after)
             if moved.mean >= -near:
                 continue
-            word = UNCLEAR if abs(moved.mean) < moved.half_width else FAILS
+            word = UNCLEAR if is_by_chance(moved) else FAILS
             made.append(
                 Verdict(word, moved, (moved.mean + near) / (near or 1.0), f"{ends} from {self.along} {at} to {to}")
             )
@@ -253,7 +248,7 @@ class Trend(NamedTuple):
 
     def _ends(self, line: Sequence[tuple[float, Sample]]) -> Verdict:
         moved, near, ends = self._moved(line[0][1], line[-1][1])
-        margin, has_chance = (moved.mean - near) / (near or 1.0), abs(moved.mean) < moved.half_width
+        margin, has_chance = (moved.mean - near) / (near or 1.0), is_by_chance(moved)
         text = f"the ends are {ends.replace(' to ', ' and ')}"
         if moved.mean > near:
             return Verdict(UNCLEAR if has_chance else HOLDS, moved, margin, text if has_chance else "")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.results.statistic import Interval, Sample, difference
 
-from .rule import SINGLE, Tolerance, decide
+from .rule import SINGLE, Tolerance, decide, has_interval
 from .verdict import FAILS, HOLDS, UNCLEAR, Verdict, Word, worst
 
 if TYPE_CHECKING:
@@ -109,8 +109,9 @@ def _figure(name: str, reference: Sample, other: Sample, tolerance: Tolerance) -
 
 
 def _reason(apart: Interval, word: Word) -> str:
-    if math.isnan(apart.half_width):
-        return "of one repetition; --set repetitions=5 tells whether it is chance"
+    if not has_interval(apart):
+        few = "one repetition" if apart.n == 1 else f"{apart.n} repetitions"
+        return f"of {few}; --set repetitions=5 tells whether it is chance"
     return "repetitions spread as much as the sides differ" if word == UNCLEAR else "beyond chance"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import DiskFullError, DumbbellError
 from dumbbell.judge import UNCLEAR, UNJUDGED, Bound, Precision, Word
 from dumbbell.judge.grammar import refuse_doubted
-from dumbbell.judge.questions import FIRST
+from dumbbell.judge.rule import REPETITIONS
 from dumbbell.judge.verdict import worst
 from dumbbell.plan.view import PlanView, view
 from dumbbell.results import figures
@@ -172,7 +172,7 @@ class Study:
     def run(self, cases: Iterable[str] | None = None) -> None:
         """Run these combinations, all unless given, with as many repetitions as they need."""
         wanted = {
-            case: min(len(self.cases[case]), FIRST) if self._choice.until else len(self.cases[case])
+            case: min(len(self.cases[case]), REPETITIONS) if self._choice.until else len(self.cases[case])
             for case in (self.cases if cases is None else cases)
         }
         while wanted and not self.is_full:
