@@ -17,10 +17,9 @@ import pytest
 import dumbbell
 from conftest import ROOT, Cli
 from dumbbell import plan
-from dumbbell.backends import cluster
+from dumbbell.backends import builds, cluster
 from dumbbell.backends.request import Request
 from dumbbell.errors import ScenarioError
-from dumbbell.plan import identity
 from dumbbell.scenario.own import Own
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
@@ -134,11 +133,7 @@ def request(**more: Any) -> Request:
 
 
 def test_a_run_on_a_cluster_is_that_of_the_simulator() -> None:
-    assert (
-        identity.key(request(on="ray://"))
-        == identity.key(request(on="ray://10.0.0.1:10001"))
-        == identity.key(request())
-    )
+    assert builds.key(request(on="ray://")) == builds.key(request(on="ray://10.0.0.1:10001")) == builds.key(request())
 
 
 def test_a_class_without_a_file_cannot_be_sent() -> None:

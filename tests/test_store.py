@@ -19,9 +19,9 @@ import pytest
 import dumbbell
 from conftest import SMALL
 from dumbbell import ScenarioError, from_text
+from dumbbell.backends import builds
 from dumbbell.backends.folder import damage
 from dumbbell.errors import DiskFullError
-from dumbbell.plan import identity
 from dumbbell.runs.execute import execute
 from dumbbell.runs.job import Job
 from dumbbell.runs.jobs import jobs_of
@@ -129,7 +129,7 @@ BASE: dict[str, Any] = {
 def key_of(changed: dict[str, Any], **options: Any) -> str:
     scenario = dumbbell.from_dict({**BASE, **changed})
     (job,) = jobs_of([Given(scenario, "")], Path(), **options)
-    return identity.key(job.request)
+    return builds.key(job.request)
 
 
 @pytest.mark.parametrize("changed", SAME)

@@ -11,8 +11,8 @@ import pytest
 import dumbbell
 from dumbbell import Flow, Scenario, ScenarioError, from_text, plan, plot, ranged
 from dumbbell import Path as Bottleneck
-from dumbbell.plan import estimate
 from dumbbell.plots.cells import varied_keys
+from dumbbell.runs.check import describe
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.scenario.file import Given
 from dumbbell.scenario.toml_text import to_toml
@@ -149,9 +149,7 @@ def test_results_say_every_value(ran: dumbbell.Results, cli: Any) -> None:
     assert [word in shown.split() for word in ("rate", "rtt", "buffer", "flow.cca", "6Mbps", "80ms")].count(False) <= 1
     line = json.loads(cli("show", folder, "--json").stdout.splitlines()[-1])
     assert line["vary"] == {"path.rate": "6Mbps", "path.rtt": "40ms", "path.buffer": "80ms", "flow.cca": "cubic"}
-    assert (
-        "path.rate, path.rtt, path.buffer: 5Mbps with 20ms with 50ms, 6Mbps" in estimate.describe(from_text(CASES))[0]
-    )
+    assert "path.rate, path.rtt, path.buffer: 5Mbps with 20ms with 50ms, 6Mbps" in describe(from_text(CASES))[0]
     assert not cli("show", folder, folder, "--diff").stderr
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ROOT
 from dumbbell import ScenarioError, from_file, plan
-from dumbbell.plan.estimate import describe
+from dumbbell.runs.check import describe
 from dumbbell.scenario.file import from_dict
 from dumbbell.uml import script
 from dumbbell.uml.controllers import Loaded

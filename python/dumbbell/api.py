@@ -130,7 +130,7 @@ def check(
     ScenarioError
         The scenario, or its back end, cannot run as written.
     """
-    from dumbbell.plan.estimate import describe
+    from dumbbell.runs.check import describe
     from dumbbell.scenario.source import placed
 
     overrides = tuple(overrides)

@@ -29,8 +29,9 @@ class Kind(NamedTuple):
         How many runs go at once unless ``--jobs`` says otherwise (None: one per core), and at most (None: any number).
     has_hosts
         Whether ``--on`` names hosts after a colon.
-    has_series
-        Whether ``--on`` may name a kernel after a colon, as ``uml:6.1``.
+    has_kernels
+        Whether the run is one of a kernel that this package builds: ``--on`` may name it after a colon, as ``uml:6.1``,
+        and the module has `kernel_of`, which gives the digest of it.
     packets_per_cpu_s
         How many packets it delivers in a second of a processor, where a run does not take its duration. Measured on a
         2-core Xeon virtual machine: the simulator 2.0 million with 100 CUBIC flows at 1 Gbit/s, 2.6 million with BBR
@@ -38,6 +39,8 @@ class Kind(NamedTuple):
         virtual time 30,000 to 60,000.
     has_workers
         Whether the module has `workers`, which says how many runs go at once unless ``--jobs`` does.
+    sources
+        What of this package makes its tables, where that is not the engine.
     """
 
     module: str
@@ -46,18 +49,23 @@ class Kind(NamedTuple):
     jobs: int | None = 1
     jobs_max: int | None = None
     has_hosts: bool = False
-    has_series: bool = False
+    has_kernels: bool = False
     packets_per_cpu_s: int = 3_000_000
     has_workers: bool = False
+    sources: tuple[str, ...] = ("backends",)
 
+
+#: What turns a plan into a guest and its files into tables.
+_GUEST = ("uml", "backends/tc.py", "backends/script.py", "backends/tables.py")
+_UML = Kind("uml.backend", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_kernels=True, sources=_GUEST)
 
 #: The back ends by their names, as ``--on`` takes them.
 KINDS = {
     "sim": Kind("backends.sim", is_exact=True, is_real_time=False, jobs=None),
     "linux": Kind("backends.linux"),
     "bpf": Kind("backends.linux"),
-    "uml": Kind("uml.backend", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
-    "uml-ours": Kind("uml.backend", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_series=True),
+    "uml": _UML,
+    "uml-ours": _UML,
     "netem": Kind("backends.netem", jobs_max=1),
     "ssh": Kind("backends.ssh", jobs_max=1, has_hosts=True),
     "ray": Kind("backends.cluster", is_exact=True, is_real_time=False, jobs=None, has_hosts=True, has_workers=True),
@@ -103,6 +111,13 @@ def warnings(request: Request) -> list[str]:
     return said(request) if said else []
 
 
+def kernel_of(request: Request) -> str:
+    """The digest of the kernel that a run needs; raises EngineError where there is none."""
+    module: Any = _module(request.on)
+    digest: str = module.kernel_of(request)
+    return digest
+
+
 def _refuse_qlog(request: Request) -> None:
     """What a sender of a real stack has taken for lost, and when, only the simulator knows."""
     if request.planned.plan["record"].get("qlog") and not kind(request.on).is_exact:
@@ -113,7 +128,7 @@ def kind(on: str, option: str = "--on") -> Kind:
     """Of the back end that ``--on`` names, or another option; raises ScenarioError for one that does not exist."""
     name, colon, _ = on.partition(":")
     found = KINDS.get(name)
-    if found is None or (colon and not (found.has_hosts or found.has_series)):
+    if found is None or (colon and not (found.has_hosts or found.has_kernels)):
         raise wrong(option, on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
     return found
 

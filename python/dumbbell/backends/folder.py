@@ -25,9 +25,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.backends import builds
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
 from dumbbell.files import MANIFEST_MAX, created, read_text
-from dumbbell.plan import identity, origin
+from dumbbell.plan import origin
 
 if TYPE_CHECKING:
     from dumbbell.plan.types import Plan
@@ -129,7 +130,7 @@ class ResultFolder:
             "summary": summary,
             "warnings": [*planned.warnings, *summary["warnings"]],
             "versions": origin.versions(),
-            "digests": identity.digests(request),
+            "digests": builds.digests(request),
             "git": _commit(),
             "kernel": origin.kernel(),
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

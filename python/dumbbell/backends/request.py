@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dumbbell.scenario.own import Own
 
 if TYPE_CHECKING:
-    from dumbbell.plan.make import Planned
+    from dumbbell.plan.planned import Planned
 
 Progress = Callable[[int, int], None]
 """Called with (simulated nanoseconds, delivered packets); an exception from it stops the run."""

@@ -29,9 +29,9 @@ def main(_: argparse.Namespace) -> int:
 
 def lines() -> Iterator[str]:
     """The page, line by line: one section for every command, in the order of `dumbbell help`."""
-    from dumbbell import __version__
+    from dumbbell import _native
 
-    yield f'.TH DUMBBELL 1 "" "dumbbell {roff(__version__)}" "User Commands"'
+    yield f'.TH DUMBBELL 1 "" "dumbbell {roff(_native.version())}" "User Commands"'
     yield from (
         ".SH NAME",
         r"dumbbell \- a congestion-control laboratory",

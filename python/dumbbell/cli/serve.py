@@ -17,7 +17,7 @@ from .status import OK
 
 def main(arguments: argparse.Namespace) -> int:
     """Serve."""
-    from dumbbell import __version__
+    from dumbbell import _native
     from dumbbell.serve.limits import Keep, Limits
     from dumbbell.serve.server import Server
 
@@ -34,7 +34,7 @@ def main(arguments: argparse.Namespace) -> int:
             limits=limits,
             keep=Keep(arguments.max_folders, disk),
             at_once=arguments.jobs or default_workers(),
-            version=__version__,
+            version=_native.version(),
         )
     except OSError as error:
         raise OutError(f"{error.filename or f'port {arguments.port}'}: {error.strerror}") from None

@@ -16,7 +16,7 @@ from .status import OK
 def check(arguments: argparse.Namespace) -> int:
     """What each file would run."""
     from dumbbell import backends
-    from dumbbell.plan.estimate import describe
+    from dumbbell.runs.check import describe
     from dumbbell.scenario.file import from_file
     from dumbbell.scenario.own import Own
     from dumbbell.scenario.source import placed

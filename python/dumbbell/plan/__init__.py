@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .make import Case, Planned, bdp_bytes, cases, derived_seed, each, plan, runs
+    from .make import bdp_bytes, cases, derived_seed, each, plan, runs
+    from .planned import Case, Planned
 
 __all__ = ["Case", "Planned", "bdp_bytes", "cases", "derived_seed", "each", "plan", "runs"]
 

@@ -1,26 +1,23 @@
-"""What a scenario would run, in words, and how long that takes: `dumbbell check`."""
+"""What a scenario would run, in words, and how many packets that is."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dumbbell import backends, units
-from dumbbell.backends.request import Request
-from dumbbell.runs import pool
+from dumbbell import units
 from dumbbell.scenario import axes
 from dumbbell.scenario.declare import raw_at
 from dumbbell.scenario.file import Scenario
-from dumbbell.scenario.own import Own
 from dumbbell.scenario.schedule import Schedule
 
-from . import make, warn
+from . import make
 from .view import link_of
 
 if TYPE_CHECKING:
-    from .types import FlowPlan, LinkPlan, Plan, ProbePlan, Settings, Stage
+    from collections.abc import Sequence
 
-#: What a run on real hosts takes in addition to its duration, seconds: namespaces and programs start and end.
-REAL_START_S = 2.0
+    from .planned import Case, Planned
+    from .types import FlowPlan, LinkPlan, Plan, ProbePlan, Settings, Stage
 
 #: Runs listed in full.
 RUNS_SHOWN = 20
@@ -46,16 +43,11 @@ def packets(planned: Plan) -> int:
     return full if sizes is None else min(full, sum(-(-size // units.MSS_BYTES) for size in sizes))
 
 
-def describe(
-    scenario: Scenario, own: Own | None = None, *, on: str = "sim", jobs: int | None = None
-) -> tuple[str, list[str]]:
-    """The scenario as paragraphs (grid, each path, its flows, and the time that it takes on a back end), and what there
-    is to warn of. Raises ScenarioError for what the back end cannot run.
-    """
-    runs = make.runs(scenario, own.known() if own else None, once=backends.kind(on).is_exact)
+def paragraphs(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
+    """The scenario as lines: its grid, each path and its flows."""
     first = [run for run in runs if run.repetition == 0]
     cases = [case for case, _ in zip(make.cases(scenario), range(RUNS_SHOWN))]
-    grid = [f"{', '.join(axis.keys)}: {', '.join(map(_point, axis.points))}" for axis in axes.of(scenario)]
+    grid = [f"{', '.join(axis.keys)}: {', '.join(map(_point, axis.points))}" for axis in scenario.axes]
     repeated = (
         f" ({len(first)} x {scenario.repetitions} repetitions)"
         if len(runs) == len(first) * scenario.repetitions > len(first)
@@ -69,18 +61,7 @@ def describe(
     lines += _paragraphs([_case(case, one.plan, drawn=drawn) for case, one in zip(cases, first)])
     if len(first) > RUNS_SHOWN:
         lines += ["", f"  ... and {len(first) - RUNS_SHOWN} more"]
-    lines += ["", _time([run.plan for run in runs], on, jobs)]
-    requests = [Request(run, on, own=own or Own()) for run in runs]
-    lacking = [text for request in requests if (text := backends.lacking(request))]
-    warnings = dict.fromkeys(
-        [
-            *(text for run in runs for text in run.warnings),
-            *(text for request in requests for text in backends.warnings(request)),
-            *warn.of_grid(scenario, runs),
-            *(f"not on this machine: {text}" for text in lacking),
-        ]
-    )
-    return "\n".join(lines), list(warnings)
+    return lines
 
 
 def _point(point: axes.Point) -> str:
@@ -100,21 +81,7 @@ def _paragraphs(cases: list[list[str]]) -> list[str]:
     return lines
 
 
-def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
-    """How long these take."""
-    if backends.kind(on).is_real_time:
-        workers = min(jobs or 1, len(plans))
-        seconds = sum(one["duration_ns"] / 1e9 + REAL_START_S for one in plans) / workers
-        return f"  {_wall(seconds)} on {on}, in real time, {workers} run{'s' * (workers != 1)} at once"
-    total = sum(map(packets, plans))
-    workers = min(jobs or pool.default_workers(), len(plans))
-    return (
-        f"  about {total:,} packets, {_wall(total / backends.kind(on).packets_per_cpu_s / workers)} on {workers}"
-        f" core{'s' * (workers != 1)}"
-    )
-
-
-def _case(case: make.Case, planned: Plan, *, drawn: bool) -> list[str]:
+def _case(case: Case, planned: Plan, *, drawn: bool) -> list[str]:
     path, link, duration = case.scenario.path, planned["links"][0], planned["duration_ns"]
     goes_up = any(_is_up(flow) for flow in planned["flows"])
     head = units.varied_text(case.vary)
@@ -288,9 +255,3 @@ def _jitter(jitter: Settings) -> str:
 def _starts(starts: list[int]) -> str:
     first, last = units.span_text(min(starts)), units.span_text(max(starts))
     return first if first == last else f"{first} to {last}"
-
-
-def _wall(seconds: float) -> str:
-    if seconds < 1:
-        return "less than a second"
-    return f"about {seconds:.0f} s" if seconds < 120 else f"about {seconds / 60:.0f} min"

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import controllers, units
 from dumbbell.errors import ScenarioError, together, wrong
-from dumbbell.scenario import arrivals, axes, recorded, routes, schedule
+from dumbbell.scenario import arrivals, recorded, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import Flow, Limits, Measure, Path, Record, Scenario
 from dumbbell.scenario.host import Host
 from dumbbell.scenario.names import Facts, names
-from dumbbell.scenario.routes import Link, Up
+from dumbbell.scenario.routes import BOTTLENECK, Link, Up
 from dumbbell.scenario.workloads import Probes
 
-from . import warn
+from . import routes, warn
+from .planned import Case, Planned
 
 if TYPE_CHECKING:
     from .types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, ProbePlan, Settings
@@ -36,30 +37,6 @@ Known = Mapping[str, controllers.Controller]
 """Controllers by name."""
 
 _MASK64 = 2**64 - 1
-
-
-class Case(NamedTuple):
-    """One combination of the varied values."""
-
-    vary: dict[str, Any]
-    scenario: Scenario
-    """With the values of recordings in the place of their names."""
-    warnings: tuple[str, ...] = ()
-    """What these recordings give reason to warn of."""
-
-
-class Planned(NamedTuple):
-    """One run: its place in the scenario's order, a case, its repetition, and the plan for the engine."""
-
-    position: int
-    name: str
-    vary: dict[str, Any]
-    repetition: int
-    plan: Plan
-    warnings: tuple[str, ...] = ()
-    """What the scenario itself gives reason to warn of."""
-    together: tuple[tuple[str, ...], ...] = ()
-    """Keys of `vary` whose values go in step."""
 
 
 def derived_seed(seed: int, repetition: int) -> int:
@@ -78,7 +55,7 @@ def derived_seed(seed: int, repetition: int) -> int:
 
 def cases(scenario: Scenario) -> list[Case]:
     """Every combination of the varied values (the full grid, but for what goes together), in the documented order."""
-    found = axes.of(scenario)
+    found = scenario.axes
     count = prod(len(axis.points) for axis in found) * scenario.repetitions
     most = scenario.limits.runs
     if count > most:
@@ -118,7 +95,7 @@ def runs(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
 def each(scenario: Scenario, known: Known | None = None, *, once: bool = False) -> Iterator[Planned]:
     """These runs one by one, each planned when it is asked for."""
     number = 0
-    together = tuple(axis.keys for axis in axes.of(scenario) if len(axis.keys) > 1)
+    together = tuple(axis.keys for axis in scenario.axes if len(axis.keys) > 1)
     for vary, case, noted in cases(scenario):
         base = plan(case, known)
         warnings = [*noted, *warn.of_case(case, base)]
@@ -278,7 +255,7 @@ def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan],
         except ScenarioError as error:
             errors.extend(error.errors)
 
-    found = [*made(case.path, routes.BOTTLENECK, "path")]
+    found = [*made(case.path, BOTTLENECK, "path")]
     for i, one in enumerate(case.link):
         found += made(one, one.name, f"link[{i}]")
     at, up = case.path.way_up

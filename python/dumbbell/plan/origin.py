@@ -9,9 +9,9 @@ from pathlib import Path
 
 def versions() -> dict[str, str]:
     """Versions of package, engine and Python."""
-    from dumbbell import __version__, _native
+    from dumbbell import _native
 
-    return {"dumbbell": __version__, "engine": _native.version(), "python": sys.version.split()[0]}
+    return {"dumbbell": _native.version(), "engine": _native.version(), "python": sys.version.split()[0]}
 
 
 def git_revision() -> str | None:

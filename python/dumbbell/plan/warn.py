@@ -12,7 +12,6 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
-from dumbbell.scenario import axes
 from dumbbell.scenario.declare import is_written, raw_at
 from dumbbell.scenario.impairments import GilbertElliott, RandomLoss, SteppedLoss
 from dumbbell.scenario.qdiscs import Fifo, Qdisc, Red
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario.file import Flow, Path, Scenario
     from dumbbell.scenario.routes import Link, Up
 
-    from .make import Planned
+    from .planned import Planned
     from .types import FlowPlan, LinkPlan, Plan, Stage
 
 #: Controllers that draw no random numbers; the others, and those of the user's own, may.
@@ -219,7 +218,7 @@ def _uses_buffer(qdisc: Qdisc) -> bool:
 
 def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
     """Keys that are varied without effect, and lists of one value."""
-    found_axes = axes.of(scenario)
+    found_axes = scenario.axes
     found = [
         f"{', '.join(keys)}: a list of one value varies nothing" for keys, points in found_axes if len(points) == 1
     ]

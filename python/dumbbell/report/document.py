@@ -56,9 +56,9 @@ def document(gathered: Gathered, out: Path) -> dict[str, Any]:
 
 def origin_of_page() -> str:
     """The program that wrote the page."""
-    from dumbbell import __version__
+    from dumbbell import _native
 
-    return f"dumbbell {__version__}"
+    return f"dumbbell {_native.version()}"
 
 
 def warnings(gathered: Gathered) -> list[dict[str, Any]]:

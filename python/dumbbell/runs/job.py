@@ -10,7 +10,7 @@ from dumbbell.backends.request import Request
 from dumbbell.errors import DumbbellError
 
 if TYPE_CHECKING:
-    from dumbbell.plan.make import Planned
+    from dumbbell.plan.planned import Planned
 
 Observe = Callable[["Job", int, int], None]
 """Called with (job, simulated nanoseconds, delivered packets) while a run goes on and when it has ended,

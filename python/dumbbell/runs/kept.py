@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.backends import builds
 from dumbbell.backends.folder import manifest_text, remove
 from dumbbell.backends.request import Request
 from dumbbell.errors import DumbbellError
 from dumbbell.files import UnreadableError, make_folder
-from dumbbell.plan import identity
-from dumbbell.plan.make import Planned
+from dumbbell.plan.planned import Planned
 
 from . import locks
 from .place import manifest_of
@@ -82,7 +82,7 @@ def _is_current(key: str, manifest: dict[str, Any]) -> bool | None:
         return None
     planned = Planned(0, manifest["name"], {}, 0, manifest["plan"])
     try:
-        return identity.key(Request(planned, on=manifest["backend"])) == key
+        return builds.key(Request(planned, on=manifest["backend"])) == key
     except DumbbellError:  # a kernel or a controller that is no longer there
         return False
 

@@ -8,10 +8,10 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.backends import builds
 from dumbbell.backends.folder import MANIFEST, damage, manifest_text, remove
 from dumbbell.errors import ResultError, listed
 from dumbbell.files import UnreadableError
-from dumbbell.plan import identity
 
 from .place import manifest_of, strangers
 
@@ -73,7 +73,7 @@ def _compare(job: Job, made: dict[str, Any]) -> None:
         raise ResultError(f"{at}: made with other controllers of one's own (--cca); {elsewhere}")
     if made.get("backend") != on:
         raise ResultError(f"{at}: made with --on {made.get('backend')}, this is {on}; {elsewhere}")
-    _compare_builds(at, made.get("digests"), identity.digests(job.request))
+    _compare_builds(at, made.get("digests"), builds.digests(job.request))
 
 
 def _compare_builds(at: Path, theirs: object, ours: dict[str, str]) -> None:

@@ -96,9 +96,7 @@ class Ordered(NamedTuple):
 
 def ordered(scenario: Scenario, key: str) -> Ordered:
     """The axis of this key; raises ScenarioError where it does not vary, or its values have no order."""
-    from dumbbell.scenario import axes
-
-    found = axes.of(scenario)
+    found = scenario.axes
     axis = next((one for one in found if key in one.keys), None)
     if axis is None:
         names = [name for one in found for name in one.keys]

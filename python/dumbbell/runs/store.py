@@ -1,7 +1,7 @@
 """Finished runs by what they are a function of: a run that exists is never run again, whichever sweep or figure asks.
 
 STORE/
-    3f/3fa0.../         a run, by its key (`identity.py`): an ordinary result folder
+    3f/3fa0.../         a run, by its key (`backends/builds.py`): an ordinary result folder
     3f/.tmp-...         one that is not complete
     .locks/3fa0...      while a run is under way; says whose it is
 
@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends
+from dumbbell.backends import builds
 from dumbbell.backends.folder import BESIDE, ResultFolder, damage, manifest_text, remove, system_error
 from dumbbell.errors import EngineError, ResultError
 from dumbbell.files import make_folder
-from dumbbell.plan import identity
 
 from . import locks
 from .job import Job
@@ -69,8 +69,8 @@ class Store:
         self._make = make
 
     def key(self, request: Request) -> str:
-        """What a run is known by; see `identity.key` for what it raises."""
-        return identity.key(request)
+        """What a run is known by; see `builds.key` for what it raises."""
+        return builds.key(request)
 
     def folder(self, key: str) -> Path:
         """Where the run of a key is, or would be."""
@@ -183,7 +183,7 @@ def asked(stored: dict[str, Any], request: Request) -> dict[str, Any]:
         "set": list(request.overrides),
         "plan": planned.plan,
         "warnings": [*planned.warnings, *stored["warnings"]],
-        "digests": identity.digests(request),  # the key of the run has them
+        "digests": builds.digests(request),  # the key of the run has them
     }
 
 

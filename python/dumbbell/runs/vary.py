@@ -155,7 +155,7 @@ def _paths(key: str, tables: Mapping[str, Any]) -> list[str]:
 def _sampled(text: str, made: Sequence[str], spans: Mapping[str, Span], count: int, seed: int) -> tuple[str, ...]:
     """All that varies as lists that go in step, a value for each point."""
     scenario = from_text(text, overrides=tuple(made))
-    found, most = axes.of(scenario), scenario.limits.runs // scenario.repetitions
+    found, most = scenario.axes, scenario.limits.runs // scenario.repetitions
     if count > most:
         raise ScenarioError("--sample", f"got {count}, wanted at most {most} points, as limits.runs allows")
     total = 1

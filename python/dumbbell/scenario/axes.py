@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.units import UnitError
 
 from .declare import Table, raw, varied
 from .plain_kinds import Kind
-
-if TYPE_CHECKING:
-    from .file import Scenario
 
 Values = list[tuple[Any, Any]]
 """Of one key: each value as written and as taken."""
@@ -37,12 +34,12 @@ class Axis(NamedTuple):
     points: list[Point]
 
 
-def of(scenario: Scenario) -> list[Axis]:
+def of(scenario: Table, together: Sequence[Sequence[str]]) -> list[Axis]:
     """The axes, in the order in which their first keys are written; raises ScenarioError for those that cannot go
     together, and for a value that an axis has twice.
     """
     lists = dict(varied(scenario))
-    groups = _groups(scenario.together, lists)
+    groups = _groups(together, lists)
     found = []
     for path, values in lists.items():
         if path not in groups:

@@ -29,6 +29,7 @@ from dumbbell.units import UnitError
 
 from . import axes, schedule
 from .arrivals import Arrivals
+from .axes import Axis
 from .declare import Each, Forms, Key, Sub, Table, build, key, raw
 from .host import FlowHost, Host
 from .impairments import LOSS, SHARE_OF, Jitter, Reorder
@@ -54,15 +55,11 @@ from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer, Up
 from .workloads import Probes, Transport, Workload
 
 if TYPE_CHECKING:
+    from .impairments import AnyLoss, AnyShare, MaybeLoss
     from .keytypes import (
-        AnyLoss,
-        AnyQdisc,
         AnyRate,
-        AnyShare,
         Fixed,
-        Impair,
         MaybeBuffer,
-        MaybeLoss,
         MaybeQuantity,
         MaybeRtt,
         MaybeSubTable,
@@ -74,6 +71,8 @@ if TYPE_CHECKING:
         Tables,
         Word,
     )
+    from .qdiscs import AnyQdisc
+    from .routes import Impair
 
 
 class Path(Table):
@@ -368,7 +367,12 @@ class Scenario(Table):
 
     def check(self) -> None:
         """Raise ScenarioError for lists that cannot go together, and for a value that one has twice."""
-        axes.of(self)
+        _ = self.axes
+
+    @property
+    def axes(self) -> list[Axis]:
+        """What varies, in the order in which the first keys are written."""
+        return axes.of(self, self.together)
 
     @property
     def folder(self) -> FilePath:

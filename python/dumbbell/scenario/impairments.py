@@ -298,3 +298,10 @@ def delay_stage(delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | Non
         "jitter": None if jitter is None else by_engine(jitter),
         "reorder": None if reorder is None else by_engine(reorder),
     }
+
+
+if TYPE_CHECKING:
+    AnyLoss = Key[Any, int | Loss]
+    """A share in parts per billion, or a table of one of the forms of `Loss`."""
+    MaybeLoss = Key[Any, int | Loss | None]
+    AnyShare = Key[Any, CorrelatedShare]

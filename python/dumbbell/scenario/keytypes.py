@@ -1,4 +1,5 @@
-"""Types of declared keys: what constructors take, and what attributes are. Only type checkers import this.
+"""Types of declared keys: what constructors take, and what attributes are. Only type checkers import this; types of
+keys that take a declared table stand with the table.
 
 Most keys also take a list, which varies them.
 """
@@ -10,9 +11,6 @@ from typing import Any, TypeVar
 from dumbbell.units import Buffer
 
 from .declare import Key
-from .impairments import CorrelatedShare, Loss
-from .qdiscs import Qdisc
-from .routes import Part
 from .schedule import Rate, Rtt
 
 T = TypeVar("T")
@@ -48,9 +46,3 @@ Tables = Key[list[T] | tuple[T, ...] | list[dict[str, Any]], tuple[T, ...]]
 AnyRate = Key[str | dict[str, Any] | list[str | dict[str, Any]], Rate]
 MaybeRate = Key[str | dict[str, Any] | list[str | dict[str, Any]] | None, Rate | None]
 MaybeRtt = Key[Any, Rtt | None]
-AnyQdisc = Key[str | Qdisc | dict[str, Any] | list[str | Qdisc | dict[str, Any]], Qdisc]
-AnyLoss = Key[Any, int | Loss]
-"""A share in parts per billion, or a table of one of the forms of `Loss`."""
-MaybeLoss = Key[Any, int | Loss | None]
-AnyShare = Key[Any, CorrelatedShare]
-Impair = Key[Any, tuple[Part | Loss, ...] | None]

@@ -13,7 +13,7 @@ from dumbbell.errors import ScenarioError, wrong
 from dumbbell.units import Buffer
 
 from . import settings
-from .declare import Table, Variant, key, raw_at
+from .declare import Key, Table, Variant, key, raw_at
 from .kinds import BUFFER, LIMIT
 from .plain_kinds import SWITCH
 
@@ -223,3 +223,7 @@ class DualPi2(settings.Dualpi2Settings, Qdisc, form="dualpi2"):
 
 class Fq(settings.FqSettings, Qdisc, form="fq"):
     """Fair queueing (`sch_fq`), here for forwarded packets."""
+
+
+if TYPE_CHECKING:
+    AnyQdisc = Key[str | Qdisc | dict[str, Any] | list[str | Qdisc | dict[str, Any]], Qdisc]

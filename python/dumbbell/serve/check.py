@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import backends
 from dumbbell.errors import ScenarioError, show
 from dumbbell.files import only_below
-from dumbbell.plan.estimate import describe
+from dumbbell.runs.check import describe
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.scenario import gallery
 from dumbbell.scenario.file import Given, from_dict, from_text

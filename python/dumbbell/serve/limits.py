@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from dumbbell import plan, units
 from dumbbell.errors import ScenarioError
 from dumbbell.plan import estimate
-from dumbbell.scenario import axes
 
 if TYPE_CHECKING:
-    from dumbbell.plan.make import Planned
+    from dumbbell.plan.planned import Planned
     from dumbbell.scenario.file import Scenario
 
 #: Largest body of a request, bytes: the largest scenario (`files.SCENARIO_MAX`) as JSON, with room for escapes.
@@ -55,7 +54,7 @@ class Limits(NamedTuple):
 
     def check_size(self, scenario: Scenario) -> None:
         """Raise ScenarioError for more runs or flows than are planned here, before they are."""
-        count = prod(len(axis.points) for axis in axes.of(scenario)) * scenario.repetitions
+        count = prod(len(axis.points) for axis in scenario.axes) * scenario.repetitions
         if count > self.runs:
             raise ScenarioError("", f"got {count} runs, wanted at most {self.runs} (--max-runs of this server)")
         drawn, written = map(sum, zip(*(_flows(case.scenario) for case in plan.cases(scenario)), strict=True))

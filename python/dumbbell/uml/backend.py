@@ -54,6 +54,13 @@ def warnings(request: Request) -> list[str]:
     return script.warnings(request.planned.plan)
 
 
+def kernel_of(request: Request) -> str:
+    """The digest of the kernel that a run needs; raises EngineError where there is none."""
+    from . import store
+
+    return store.kernel_of(request).key
+
+
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
     from dumbbell.backends.folder import ResultFolder
