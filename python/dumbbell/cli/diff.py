@@ -13,10 +13,10 @@ from dumbbell.errors import ScenarioError
 from dumbbell.judge import change as changing
 from dumbbell.judge.change import Change
 from dumbbell.results import figures
-from dumbbell.results.catalogue import Measured
+from dumbbell.results.catalogue import Measured, shown
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval
-from dumbbell.results.texts import difference_text, half_text
+from dumbbell.results.texts import change_text, lacking_text
 from dumbbell.scenario import units
 
 from . import OK, table
@@ -26,10 +26,6 @@ from .table import Column, csv_cell
 Side = tuple[str, list[Measured]]
 """A folder and its runs."""
 
-#: What `--diff` compares by default; of transfers that did not end the times of the others say little.
-_DIFFERENCES = (
-    "goodput", "share", "retrans_rate", "srtt", "fct", "unfinished", "latency", "jain", "utilization", "queue", "drops",
-)  # fmt: skip
 #: Options of the table of one folder, and why they are none of this one.
 _NOT_HERE = {
     "where": "chooses rows of one table",
@@ -42,7 +38,7 @@ _NOT_HERE = {
 def main(found: Sequence[Side], names: Sequence[str], arguments: argparse.Namespace) -> int:
     """What changed from the first folder to the second."""
     _refuse(found, arguments)
-    wanted = list(names or _DIFFERENCES)
+    wanted = list(names or shown("diff"))
     by = arguments.by or figures.default_by(run for _, runs in found for run in runs)
     before, after = (
         [row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)] for _, runs in found
@@ -159,8 +155,7 @@ def _notes(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
         of_name = [change for change in changes if change.name == name]
         lacking = sum(any(side.lacking(name) for side in (change.before, change.after)) for change in of_name)
         if lacking:
-            rows = f"{lacking} of {len(of_name)} rows" if len(of_name) > 1 else "the row"
-            yield f"{name}: in {rows} some repetitions have none, and the mean is of the others"
+            yield lacking_text(name, lacking, len(of_name))
     for folder, runs in found:
         for note in notes_of_runs(runs):
             yield f"{folder}: {note}"
@@ -177,6 +172,4 @@ def _mean(row: Row, name: str) -> Interval | None:
 
 
 def _signed(change: Change) -> str:
-    half = half_text(change.name, change.difference)
-    interval = f" {table.plus_minus()} {half}" if half else ""
-    return difference_text(change.name, change.difference) + interval + (" *" if change.is_clear else "")
+    return change_text(change.name, change.difference, table.plus_minus()) + (" *" if change.is_clear else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from dumbbell.errors import wrong
 from dumbbell.judge.grammar import bound, chosen, refuse_doubted
 from dumbbell.results import figures, manifest
-from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
+from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure, shown
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
@@ -22,7 +22,7 @@ from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
 
 from . import OK, diff
-from .rows import RANKS, Asked, Part, shortened
+from .rows import Asked, Part, shortened
 from .rows import text as table_text
 from .table import csv_cell
 
@@ -145,7 +145,7 @@ def _defaults(runs: Sequence[Measured]) -> list[str]:
     without |= set() if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else {"fct_p99"}
     without |= set() if any(len(run.result.plan.flows) > 1 for run in runs) else {"share", "jain"}
     without |= set() if asks else {"latency", "latency_p99"}
-    return [name for name in RANKS if name not in without]
+    return [name for name in shown("table") if name not in without]
 
 
 def _part(folder: str, runs: list[Measured], names: Sequence[str], asked: Asked) -> Part:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import backends
 from dumbbell.errors import DiskFullError, ScenarioError, wrong
 from dumbbell.judge.grammar import bound, precision
+from dumbbell.results.texts import partly_text
 from dumbbell.runs import interrupts
 from dumbbell.runs import vary as varying
 from dumbbell.runs.execute import Execution
@@ -228,8 +229,8 @@ def _figures(looked: Looked, conditions: list[Bound]) -> str:
         said = f"{each.name} {cell(each.name, looked.figures.get(each.name))}{f' of {flow}' if flow else ''}"
         if lacking == n > 0:
             said = f"no {each.name}"
-        elif lacking:
-            said += f" in {n - lacking} of {n} repetitions, the others have none"
+        else:
+            said += partly_text(lacking, n)
         found.append(said)
     return ", ".join(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.results.texts import several
 from dumbbell.scenario.units import FRAME_BYTES, bytes_text, rate_text, span_ns, span_text
 
 from . import groups, keys, look
@@ -200,7 +201,7 @@ def _acks(result: Result, _: int) -> str:
 
 
 def _flows(result: Result, _: int) -> str:
-    made = [f"{group.size} x {_named(group)}" if group.size > 1 else _named(group) for group in groups.of(result)]
+    made = [several(str(group.size), _named(group), group.size) for group in groups.of(result)]
     return " + ".join(made) if len(made) <= 8 else f"{len(result.plan.flows)} flows of {len(made)} kinds"
 
 

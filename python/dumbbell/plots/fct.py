@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError
 from dumbbell.results import metrics
+from dumbbell.results.catalogue import figure
 
-from . import captions, cells, figures, groups, look, reading, style
+from . import captions, cells, groups, look, reading, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -205,7 +206,7 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
             if not wanted(run, group):
                 continue
             cell = cells.Cell(vary, run, group, group.table, [], cells.sizes_of([of for _, of in pairs]))
-            made.append(Kind(cells.label(cell, varied, None, [], figures.METRICS["fct"]), group.cca, pairs))
+            made.append(Kind(cells.label(cell, varied, None, [], figure("fct")), group.cca, pairs))
     if len(made) > _LINES_MOST:
         raise ResultError(
             f"{len(made)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as"

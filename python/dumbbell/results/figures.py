@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from . import metrics
 from .catalogue import Measured, figure
 from .manifest import FlowSummary, LinkSummary, Summary
-from .statistic import Interval, Sample, joined
+from .statistic import Interval, Sample, joined, known
+from .texts import several, transport
 from .windows import inside
 
 if TYPE_CHECKING:
@@ -67,14 +68,22 @@ class Row:
         """How many flows it is of, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
         return f"{self.flows}" if self.flows_min == self.flows else f"{self.flows_min} to {self.flows}"
 
+    @property
+    def label(self) -> str:
+        """Whose figures it has: how many flows, their name, and the transport where that is not TCP and the name does
+        not say it, as in ``52 x web (QUIC)``.
+        """
+        is_said = self.transport == "tcp" or self.transport in self.name.casefold()
+        return several(self.size, self.name, self.flows) + ("" if is_said else f" ({transport(self.transport)})")
+
     def sample(self, name: str) -> Sample:
         """A figure in the repetitions, also one that none has."""
         return self.samples.get(name) or Sample((None,) * self.n, self.seeds)
 
     def value(self, name: str) -> float | None:
         """The mean of a figure; None where there is none."""
-        known = self.values.get(name)
-        return None if known is None else known.mean
+        interval = self.values.get(name)
+        return None if interval is None else interval.mean
 
     def lacking(self, name: str) -> int:
         """How many of the repetitions do not have a figure."""
@@ -85,8 +94,8 @@ def is_rate_another_share(rows: Sequence[Row]) -> bool:
     """Whether the rates of one run's flows divide otherwise than their shares, by more than 0.01: a share is of all
     bytes, a rate is over the flow's own time.
     """
-    known = [(row.value("goodput"), row.value("share")) for row in rows]
-    pairs = [(rate, share) for rate, share in known if rate is not None and share is not None]
+    figures = [(row.value("goodput"), row.value("share")) for row in rows]
+    pairs = [(rate, share) for rate, share in figures if rate is not None and share is not None]
     total = sum(rate for rate, _ in pairs)
     return total > 0 and any(abs(rate / total - share) > 0.01 for rate, share in pairs)
 
@@ -134,19 +143,16 @@ def _picked(result: Result, word: str) -> list[int]:
 def rows(run: Measured, names: Iterable[str], *, by: str = "flow", only: str | None = None) -> list[Row]:
     """The figures of one run, a row for each flow, table or all."""
     wanted = [(name, figure(name)) for name in names]
-    of_run = {name: value for name, one in wanted if one.of_run and _is_known(value := one.read(run, []))}
+    of_run = {name: value for name, one in wanted if one.of_run and (value := one.value(run)) is not None}
     made = []
     for number, flows in selections(run.result, by, only):
-        values = {name: value for name, one in wanted if not one.of_run and _is_known(value := one.read(run, flows))}
+        own = {name: one.value(run, flows) for name, one in wanted if not one.of_run}
+        values = {name: value for name, value in own.items() if value is not None}
         made.append(_row(run.result, number, flows, {**values, **of_run}, by))
     return made
 
 
-def _is_known(value: float | None) -> bool:
-    return value is not None and not math.isnan(value)
-
-
-def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, float | None], by: str) -> Row:
+def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, float], by: str) -> Row:
     planned = [result.plan.flows[i] for i in flows]
     names, ccas, carriers = (
         list(dict.fromkeys(found)) for found in zip(*((one.name, one.cca, one.transport.kind) for one in planned))
@@ -251,12 +257,13 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def link_rows(run: Measured) -> list[tuple[str, Mapping[str, float | None]]]:
-    """The recorded links by name, with their figures; the bottleneck first."""
-    found = summary(run).data_links
-    fields = ("utilization", "queue_mean_ms", "queue_p95_ms", "drops", "marks", "drop_rate")
-    links = run.result.plan.recorded_links
-    return [(planned.name, {name: one[name] for name in fields}) for planned, one in zip(links, found)]
+def link_rows(run: Measured, names: Iterable[str]) -> list[tuple[str, dict[str, float | None]]]:
+    """The recorded links by name, with these figures; the bottleneck first."""
+    readers = {name: figure(name).of_link for name in names}
+    return [
+        (link.name, {name: known(read(run.result, i, run.window)) for name, read in readers.items() if read})
+        for i, link in enumerate(run.result.plan.recorded_links)
+    ]
 
 
 def steady(run: Measured) -> int:

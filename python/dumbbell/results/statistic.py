@@ -32,6 +32,11 @@ class Interval(NamedTuple):
     n: int = 1
 
 
+def known(value: float | None) -> float | None:
+    """A value that there is: None for nan, too."""
+    return None if value is None or isnan(value) else value
+
+
 class Sample(NamedTuple):
     """A figure in the repetitions of one experiment."""
 
@@ -43,7 +48,7 @@ class Sample(NamedTuple):
     @property
     def known(self) -> list[float]:
         """The values that there are."""
-        return [value for value in self.values if value is not None and not isnan(value)]
+        return [value for one in self.values if (value := known(one)) is not None]
 
     @property
     def lacking(self) -> int:
@@ -163,8 +168,9 @@ def difference(reference: Sample, other: Sample) -> tuple[Interval, bool]:
 def _by_seed(sample: Sample) -> dict[int, float] | None:
     """The known values by seed; None where seeds are not known, or one stands twice."""
     made: dict[int, float] = {}
-    for seed, value in zip(sample.seeds, sample.values):
-        if value is None or isnan(value):
+    for seed, one in zip(sample.seeds, sample.values):
+        value = known(one)
+        if value is None:
             continue
         if seed is None or seed in made:
             return None
