@@ -48,7 +48,7 @@ def main(found: Sequence[Side], names: Sequence[str], arguments: argparse.Namesp
         folders = " and ".join(folder for folder, _ in found)
         raise ScenarioError("--diff", f"{folders} have no scenario with the same varied values in common")
     if not names:
-        changes = [change for change in changes if not _is_idle(change)]
+        changes = [change for change in changes if not change.is_idle]
     if arguments.json:
         sys.stdout.writelines(f"{json.dumps(_fields(change))}\n" for change in changes)
     elif arguments.csv:
@@ -77,11 +77,6 @@ def _text(found: Sequence[Side], changes: Sequence[Change]) -> str:
     title = f"{found[0][0]} -> {found[1][0]}, {', '.join(_said(found, changes))}"
     notes = "".join(f"{note}\n" for note in _notes(found, changes))
     return f"{title}\n\n{table.text(_columns(found[1], changes))}{notes}"
-
-
-def _is_idle(change: Change) -> bool:
-    """Whether all transfers ended before and after, of which nothing has to be said."""
-    return change.name == "unfinished" and not (change.before.value(change.name) or change.after.value(change.name))
 
 
 def _fields(change: Change) -> dict[str, object]:
@@ -162,7 +157,7 @@ def _notes(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _same_flow(one: Row, other: Row) -> bool:
-    return (one.scenario, one.vary, one.table, one.flow) == (other.scenario, other.vary, other.table, other.flow)
+    return (one.experiment, one.table, one.flow) == (other.experiment, other.table, other.flow)
 
 
 def _mean(row: Row, name: str) -> Interval | None:

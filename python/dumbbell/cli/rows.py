@@ -174,12 +174,7 @@ def _short(key: str, runs: Sequence[Measured]) -> str:
 
 
 def _same_run(one: Row, other: Row) -> bool:
-    return (one.scenario, one.vary, one.run, one.repetition) == (
-        other.scenario,
-        other.vary,
-        other.run,
-        other.repetition,
-    )
+    return (one.experiment, one.run, one.repetition) == (other.experiment, other.run, other.repetition)
 
 
 def _of_runs(parts: Sequence[Part]) -> list[list[Row]]:

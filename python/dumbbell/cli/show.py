@@ -15,6 +15,7 @@ from dumbbell.errors import wrong
 from dumbbell.judge.grammar import bound, chosen, refuse_doubted
 from dumbbell.results import figures, manifest
 from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure, shown
+from dumbbell.results.experiment import repetitions
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
@@ -196,12 +197,7 @@ def _print_json(parts: Sequence[Part], names: Sequence[str], arguments: argparse
 
 
 def _runs_of(part: Part, *, together: bool) -> Iterable[list[Measured]]:
-    if not together:
-        return [[run] for run in part.runs]
-    found: dict[str, list[Measured]] = {}
-    for run in part.runs:
-        found.setdefault(run.result.name + json.dumps(run.result.vary, sort_keys=True), []).append(run)
-    return found.values()
+    return repetitions(part.runs).values() if together else [[run] for run in part.runs]
 
 
 def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:

@@ -34,6 +34,11 @@ class Change(NamedTuple):
         return " -> ".join(dict.fromkeys((self.before.name, self.after.name)))
 
     @property
+    def is_idle(self) -> bool:
+        """Whether all transfers ended before and after, of which nothing has to be said."""
+        return self.name == "unfinished" and not (self.before.value(self.name) or self.after.value(self.name))
+
+    @property
     def is_clear(self) -> bool:
         """Whether the judge says that it changed: the interval excludes zero. Never of single runs."""
         has_interval = not math.isnan(self.difference.half_width)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, wrong
 from dumbbell.results.catalogue import Measured
+from dumbbell.results.experiment import repetitions
 from dumbbell.results.statistic import mean_interval
 
-from . import captions, groups, keys, look, reading
+from . import groups, keys, look, reading
 from .keys import FOLDER, SCENARIO
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def collect(
     cells: list[Cell] = []
     lacking: list[set[int]] = []
     unreached = 0
-    for runs in captions.repetitions(list(results)):
+    for runs in repetitions(results).values():
         vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
         read: dict[int, list[tuple[Group | None, float]]] = {}
         for run in runs:

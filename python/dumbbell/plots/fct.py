@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 from dumbbell.errors import ResultError
 from dumbbell.results import metrics
 from dumbbell.results.catalogue import figure
+from dumbbell.results.experiment import repetitions
 
 from . import captions, cells, groups, look, reading, style
 
@@ -199,7 +200,7 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
     runs = Results(_runs(results))
     varied = list(cells.varied_keys(runs, needed=False).values())
     made: list[Kind] = []
-    for same in captions.repetitions(list(runs)):
+    for same in repetitions(runs).values():
         vary = {key.key: key.value_of(same[0]) for key in varied}
         for pairs in groups.together(same):
             run, group = pairs[0]

@@ -78,6 +78,7 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
         found, gone, new = changing.changes(sides[0], sides[1], shown("diff"))
     except ResultError:
         return None
+    found = [change for change in found if not change.is_idle]
     made = []
     for change in found[:CHANGES_MOST]:
         before, after = (side.values[change.name] for side in (change.before, change.after))

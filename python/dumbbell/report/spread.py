@@ -6,9 +6,10 @@ from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dumbbell.plots import captions, groups, look, reading
+from dumbbell.plots import groups, look, reading
 from dumbbell.results import figures, metrics
 from dumbbell.results.catalogue import figure, shown
+from dumbbell.results.experiment import Key, repetitions
 from dumbbell.results.texts import interval_text
 
 from . import looks
@@ -71,7 +72,7 @@ KINDS: dict[str, _Kind] = {
 def distributions(runs: Sequence[Measured]) -> tuple[list[dict[str, Any]], list[str]]:
     """Of each kind and combination, repetitions together, the percentiles 0 to 100 of each group."""
     windows = {id(run.result): run.window for run in runs}
-    cases = captions.repetitions([run.result for run in runs])
+    cases = list(repetitions(run.result for run in runs).values())
     notes = (
         [f"Distributions of the first {CASES_MOST} of {len(cases)} combinations."] if len(cases) > CASES_MOST else []
     )
@@ -123,7 +124,7 @@ def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     """
     wanted = shown("repeated")
     found = [row for run in runs for row in figures.rows(run, wanted, by=figures.default_by(runs))]
-    whole = [(figures.mean_row(same), same) for same in figures.repetitions(found) if len(same) > 1]
+    whole = [(figures.mean_row(same), same) for same in figures.together(found).values() if len(same) > 1]
     names = _names(runs)
     made = []
     for name in wanted:
@@ -136,21 +137,17 @@ def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     return made
 
 
-def _names(runs: Sequence[Measured]) -> dict[str, str]:
-    firsts = [same[0] for same in captions.repetitions([run.result for run in runs])]
-    return {_key(first.name, first.vary): name for first, name in zip(firsts, labels(firsts))}
+def _names(runs: Sequence[Measured]) -> dict[Key, str]:
+    firsts = [same[0] for same in repetitions(run.result for run in runs).values()]
+    return {first.experiment: name for first, name in zip(firsts, labels(firsts))}
 
 
-def _key(name: str, vary: object) -> str:
-    return f"{name} {vary!r}"
-
-
-def _repeated(row: Row, name: str, same: Sequence[Row], names: dict[str, str]) -> dict[str, Any]:
+def _repeated(row: Row, name: str, same: Sequence[Row], names: dict[Key, str]) -> dict[str, Any]:
     """A figure of a row, and of each of the repetitions that it is the mean of."""
     of, value = figure(name), row.values[name]
     mean, half = value.mean * of.scale, value.half_width * of.scale
     return {
-        "case": names.get(_key(row.scenario, row.vary), row.scenario),
+        "case": names.get(row.experiment, row.scenario),
         "flow": row.name if row.flow is None or row.flows > 1 else f"{row.flow}: {row.name}",
         "colour": looks.pair(look.of(row.cca).colour),
         "mean": float(f"{mean:.6g}"),

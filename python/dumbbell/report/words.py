@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.plots import groups, look
 from dumbbell.results import figures
+from dumbbell.results.experiment import repetitions
 from dumbbell.results.texts import mean_text, partly_text, percent_text
 from dumbbell.scenario.units import rate_text
 
@@ -40,13 +41,8 @@ def verdict(runs: Sequence[Measured]) -> list[str]:
             )
         ]
     )
-    cases: dict[str, list[Row]] = {}
-    for row in found:
-        cases.setdefault(row.scenario + repr(row.vary), []).append(row)
-    same: dict[str, list[Result]] = {}
-    for run in runs:
-        same.setdefault(run.result.name + repr(run.result.vary), []).append(run.result)
-    first = {key: repetitions[0] for key, repetitions in same.items()}
+    cases, same = repetitions(found), repetitions(run.result for run in runs)
+    first = {key: results[0] for key, results in same.items()}
     if not cases:
         return []
     if len(cases) <= _TOLD:
@@ -119,11 +115,11 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) -> list[str]:
     """The extremes. `runs` are the repetitions of each case."""
-    names = labels([repetitions[0] for repetitions in runs])
+    names = labels([same[0] for same in runs])
     said = [f"{sum(map(len, runs))} runs of {len(cases)} combinations."]
     by_name: dict[str, list[tuple[float, str]]] = {}
-    for rows, name, repetitions in zip(cases, names, runs):
-        found = {pairs[0][1].table: pairs[0][1].label for pairs in groups.together(repetitions)}
+    for rows, name, same in zip(cases, names, runs):
+        found = {pairs[0][1].table: pairs[0][1].label for pairs in groups.together(same)}
         for row in rows:
             share = row.value("share")
             if share is not None and len(rows) > 1:
@@ -131,9 +127,9 @@ def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) 
     for label in list(by_name)[:6]:
         low, high = (f"{percent_text(part)} ({name})" for part, name in (min(by_name[label]), max(by_name[label])))
         said.append(f"{label} got {low} to {high} of the bytes.")
-    if by_name and any(repetitions[0].plan.mixes_directions for repetitions in runs):
+    if by_name and any(same[0].plan.mixes_directions for same in runs):
         said.append(f"Parts of the bytes {_BOTH_WAYS}")
-    told = dict.fromkeys(at for repetitions in runs for at in _told_links(repetitions[0].plan))
+    told = dict.fromkeys(at for same in runs for at in _told_links(same[0].plan))
     for at in told:
         link = f"link {at[1:]}" if at else "link"
         said += _extremes(cases, names, "utilization" + at, f"The {link} was {{}} to {{}} % full", scale=100)

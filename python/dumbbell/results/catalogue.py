@@ -20,6 +20,7 @@ from . import metrics
 from .statistic import known
 
 if TYPE_CHECKING:
+    from .experiment import Key
     from .load import Result
     from .plan_view import Window
 
@@ -33,6 +34,11 @@ class Measured(NamedTuple):
 
     result: Result
     window: Window | None
+
+    @property
+    def experiment(self) -> Key:
+        """Which experiment it repeats."""
+        return self.result.experiment
 
 
 Read = Callable[[Measured, Sequence[int]], float | None]

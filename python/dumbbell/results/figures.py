@@ -6,7 +6,6 @@ The figures are those of `catalogue.py`; what they mean is said in `metrics.py`.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import metrics
 from .catalogue import Measured, figure
+from .experiment import Key, key_of
 from .manifest import FlowSummary, LinkSummary, Summary
 from .statistic import Interval, Sample, joined, known
 from .texts import several, transport
-from .windows import inside
+from .windows import chosen_flows, inside
 
 if TYPE_CHECKING:
     from .load import Result
@@ -62,6 +62,11 @@ class Row:
     def values(self) -> dict[str, Interval]:
         """Mean of each figure, half width of its 95 % interval (nan for one run), and how many repetitions have it."""
         return {name: sample.interval for name, sample in self.samples.items()}
+
+    @cached_property
+    def experiment(self) -> Key:
+        """Which experiment it is of: its scenario and varied values."""
+        return key_of(self.scenario, self.vary)
 
     @property
     def size(self) -> str:
@@ -119,11 +124,7 @@ def selections(result: Result, by: str, only: str | None = None) -> list[tuple[i
     """Which flows make a row: (the flow's number, or None for several; the flows). `only` picks numbers, ranges and
     names, with commas between.
     """
-    chosen = (
-        list(range(len(result.plan.flows)))
-        if only is None
-        else sorted({i for word in only.split(",") for i in _picked(result, word.strip())})
-    )
+    chosen = chosen_flows(result, only)
     if by == "flow":
         return [(i, [i]) for i in chosen]
     if by == "run":
@@ -131,13 +132,6 @@ def selections(result: Result, by: str, only: str | None = None) -> list[tuple[i
     wanted = set(chosen)
     groups = [[i for i in members if i in wanted] for members in result.plan.groups.values()]
     return [(members[0] if len(members) == 1 else None, members) for members in groups if members]
-
-
-def _picked(result: Result, word: str) -> list[int]:
-    first, dash, last = word.partition("-")
-    if first.isdecimal() and (last.isdecimal() if dash else True):
-        return metrics.flows_of(result, list(range(int(first), min(int(last or first), 10**6) + 1)))
-    return metrics.flows_of(result, word)
 
 
 def rows(run: Measured, names: Iterable[str], *, by: str = "flow", only: str | None = None) -> list[Row]:
@@ -172,12 +166,7 @@ def over_repetitions(made: Sequence[Row]) -> list[Row]:
     """Rows that differ only in their repetition, as their means with 95 % intervals; never rows of different
     experiments.
     """
-    return [mean_row(same) for same in repetitions(made)]
-
-
-def repetitions(made: Sequence[Row]) -> list[list[Row]]:
-    """Rows that differ only in their repetition, together; never rows of different experiments."""
-    return list(together(made).values())
+    return [mean_row(same) for same in together(made).values()]
 
 
 def together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
@@ -185,9 +174,10 @@ def together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ..
     found: dict[tuple[Any, ...], list[Row]] = {}
     seen: dict[tuple[Any, ...], int] = {}
     for row in made:
-        of_run = (row.scenario, json.dumps(row.vary, sort_keys=True), row.repetition, row.run, row.table)
+        of_run = (row.experiment, row.repetition, row.run, row.table)
         nth = seen[of_run] = seen.get(of_run, -1) + 1
-        found.setdefault(("" if of_one else row.scenario, of_run[1], row.table, nth), []).append(row)
+        scenario, vary = row.experiment
+        found.setdefault(("" if of_one else scenario, vary, row.table, nth), []).append(row)
     return found
 
 

@@ -7,7 +7,6 @@ Nothing here depends on the back end that wrote a folder.
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -18,6 +17,7 @@ from dumbbell.errors import EngineError, ResultError, listed
 from dumbbell.files import UnreadableError, regular
 
 from . import manifest as manifests
+from .experiment import Key, key_of, repetitions
 from .manifest import Manifest, Summary
 from .plan_view import PlanView
 
@@ -90,6 +90,11 @@ class Result:
     def vary(self) -> dict[str, Any]:
         """Varied keys and their values in this run, such as ``{"path.buffer": "1bdp"}``."""
         return self.manifest.vary
+
+    @property
+    def experiment(self) -> Key:
+        """Which experiment it repeats: its scenario and varied values."""
+        return key_of(self.name, self.vary)
 
     @property
     def repetition(self) -> int:
@@ -254,10 +259,7 @@ class Results(Sequence[Result]):
 
     def groups(self) -> Iterator[tuple[dict[str, Any], list[Result]]]:
         """Runs that differ only in their repetition, together, with what they share."""
-        grouped: dict[str, list[Result]] = {}
-        for run in self.runs:
-            grouped.setdefault(run.name + json.dumps(run.vary), []).append(run)
-        return iter([(runs[0].vary, runs) for runs in grouped.values()])
+        return iter([(runs[0].vary, runs) for runs in repetitions(self.runs).values()])
 
     def samples(self) -> pa.Table:
         """The samples of all runs as one table, with columns that say which run a row is of (`table`)."""
