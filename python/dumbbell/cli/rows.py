@@ -36,7 +36,6 @@ class Asked(NamedTuple):
     wide: bool = False
     sort: str | None = None
     reverse: bool = False
-    markdown: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Asked:
@@ -58,19 +57,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     """
     rows = [row for part in parts for row in part.rows]
     runs = _of_runs(parts)
-    repeats = [i > 0 for run in runs for i in range(len(run))]
-    several = any(row.flows > 1 for row in rows)
-    columns = keys(parts, runs=asked.runs)
-    for name in names:
-        cells = [cell(name, row.values.get(name)) for row in rows]
-        if figure(name).of_run:
-            cells = ["" if repeated else text for text, repeated in zip(cells, repeats)]
-        if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
-            continue
-        columns.append(Column(name, head(name, several=several), cells, rank=0 if asked.columns else figure(name).rank))
-    if asked.markdown:
-        return table.markdown([column for column in columns if not column.rank or any(column.cells)])
-    kept, gone = table.fit(columns, 10**6 if asked.wide else terminal_width())
+    kept, gone = table.fit(all_columns(parts, names, asked), 10**6 if asked.wide else terminal_width())
     title = _title(parts, rows)
     notes = (
         [f"left out to fit: {', '.join(column.name for column in gone)} (--wide shows all, --columns chooses)"]
@@ -101,6 +88,23 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         notes.append(f"blank: {', '.join(empty)}, because record.{' and record.'.join(off)} is off")
     notes = ["", *notes] if notes else []
     return f"{title}\n\n{table.text(kept)}{_links(parts)}{_probes(parts)}" + "".join(f"{note}\n" for note in notes)
+
+
+def all_columns(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> list[Column]:
+    """What tells rows apart, and a column for each figure; one of the run stands once above its flows."""
+    rows = [row for part in parts for row in part.rows]
+    repeats = [i > 0 for run in _of_runs(parts) for i in range(len(run))]
+    several = any(row.flows > 1 for row in rows)
+    columns = keys(parts, runs=asked.runs)
+    for name in names:
+        cells = [cell(name, row.values.get(name)) for row in rows]
+        if figure(name).of_run:
+            cells = ["" if repeated else text for text, repeated in zip(cells, repeats)]
+        if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
+            continue
+        rank = 0 if asked.columns else figure(name).rank
+        columns.append(Column(name, head(name, several=several), cells, rank=rank))
+    return columns
 
 
 def _doubted(parts: Sequence[Part], names: Sequence[str]) -> list[str]:
@@ -135,11 +139,11 @@ def head(name: str, *, several: bool) -> tuple[str, ...]:
 def keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
     """What tells rows apart, each value once above those that share it."""
     rows = [(part, row) for part in parts for row in part.rows]
-    varied = list(dict.fromkeys(key for _, row in rows for key in row.vary))
+    varied = figures.varied_keys(row for _, row in rows)
     columns = [("folder", [part.folder for part, _ in rows])] if len(parts) > 1 else []
     columns += [("scenario", [row.scenario for _, row in rows])] if len({row.scenario for _, row in rows}) > 1 else []
     columns += [
-        (short, [units.value_text(row.vary[key]) if key in row.vary else "" for _, row in rows])
+        (short, [row.vary_text(key) for _, row in rows])
         for key, short in zip(varied, shortened(varied, [run for part in parts for run in part.runs]))
     ]
     columns += (

@@ -8,7 +8,6 @@ from dumbbell.plots import look
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, figure, shown
 from dumbbell.results.texts import interval_text, lacking_text
-from dumbbell.scenario.units import value_text
 
 from .looks import pair
 
@@ -34,7 +33,7 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
     found = figures.over_repetitions(rows(runs, names))
     first = found[:ROWS_MOST]
     kept = [name for name in names if any(name in row.values for row in first)]
-    keys = list(dict.fromkeys(key for row in first for key in row.vary))
+    keys = figures.varied_keys(first)
     notes = []
     if len(found) > len(first):
         notes.append(f"The first {len(first)} of {len(found)} rows; `dumbbell show` prints all.")
@@ -69,7 +68,7 @@ def _column(name: str) -> dict[str, Any]:
 def _row(row: Row, keys: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
     return {
         "scenario": row.scenario,
-        "vary": [value_text(row.vary[key]) if key in row.vary else "" for key in keys],
+        "vary": [row.vary_text(key) for key in keys],
         "flow": row.label,
         "colour": pair(look.of(row.cca).colour) if "+" not in row.cca else pair(look.NEUTRAL),
         "n": row.n,

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.scenario.units import value_text
+
 from . import metrics
 from .catalogue import Measured, figure
 from .experiment import Key, key_of
@@ -68,6 +70,10 @@ class Row:
         """Which experiment it is of: its scenario and varied values."""
         return key_of(self.scenario, self.vary)
 
+    def vary_text(self, key: str) -> str:
+        """The value of a varied key; empty where it does not have that key."""
+        return value_text(self.vary[key]) if key in self.vary else ""
+
     @property
     def size(self) -> str:
         """How many flows it is of, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
@@ -93,6 +99,11 @@ class Row:
     def lacking(self, name: str) -> int:
         """How many of the repetitions do not have a figure."""
         return self.sample(name).lacking
+
+
+def varied_keys(rows: Iterable[Row]) -> list[str]:
+    """The keys that any of these rows varies, in order of appearance."""
+    return list(dict.fromkeys(key for row in rows for key in row.vary))
 
 
 def is_rate_another_share(rows: Sequence[Row]) -> bool:
