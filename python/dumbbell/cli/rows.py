@@ -130,7 +130,7 @@ def cell(name: str, value: Interval | None) -> str:
 def head(name: str, *, several: bool) -> tuple[str, ...]:
     """The heading of a figure: what, of what over several flows, in which unit."""
     one = figure(name)
-    how = one.over if several and name not in ("goodput_flow_mean", "goodput_flow_min") else ""
+    how = one.over if several and "_flow_" not in name else ""  # whose title says it
     words = one.title.rsplit(" ", 1) if " " in one.title else [one.title]
     below = " ".join(part for part in (one.unit, words[1] if len(words) > 1 else "", how) if part)
     return (words[0], below) if below else (words[0],)

@@ -359,7 +359,7 @@ def _over(cells: Sequence[Cell], metric: Figure) -> list[str]:
     if not sizes or sizes[-1] == 1:
         return []
     count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    words = {"sum": "sum of", "mean": "mean of", "min": "of", "": "over all of"}
+    words = {"sum": "sum of", "mean": "mean of", "min": "of", "sd": "over all of", "": "over all of"}
     return [f"{words[metric.over]} {count} flows"]
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dumbbell.errors import wrong
 
 from . import metrics
-from .statistic import known
+from .statistic import jain, known
 
 if TYPE_CHECKING:
     from .experiment import Key
@@ -78,7 +79,7 @@ class Figure(NamedTuple):
     of_run: bool = False
     """Whether it is one figure for all flows of a run: of the bottleneck, or Jain's index."""
     over: str = ""
-    """What it is over several flows: ``sum``, ``mean``, ``min``; empty where they are taken together."""
+    """What it is over several flows: ``sum``, ``mean``, ``min``, ``sd``; empty where they are taken together."""
     of_link: OfLink | None = None
     """The same of any link, by the number that tables give it, where it is a figure of a link."""
     most: float = math.inf
@@ -162,13 +163,14 @@ def _link(field: str, measure: Callable[[Result, Window | None, int], float]) ->
     return {"field": field, "read": read, "of_run": True, "of_link": of_link}
 
 
-def _least(result: Result, flows: Sequence[int], window: Window | None) -> float:
-    return min(metrics.goodputs_bps(result, flows, window), default=math.nan)
+def _of_each(read: Read, together: Callable[[list[float]], float]) -> Read:
+    """A statistic of the flows' own figures, of those that have one."""
 
+    def read_each(run: Measured, flows: Sequence[int]) -> float | None:
+        values = [value for flow in flows if (value := known(read(run, [flow]))) is not None]
+        return together(values) if values else None
 
-def _mean(result: Result, flows: Sequence[int], window: Window | None) -> float:
-    rates = metrics.goodputs_bps(result, flows, window)
-    return sum(rates) / len(rates) if rates else math.nan
+    return read_each
 
 
 def _unfinished(result: Result, flows: Sequence[int], window: Window | None) -> float:
@@ -282,21 +284,30 @@ def _drop_rate(result: Result, window: Window | None, link: int) -> float:
     return metrics.loss_rate(result, window, link=link)
 
 
+def _srtt(result: Result, flows: Sequence[int], window: Window | None) -> float:
+    return metrics.rtt_ms(result, flows, window, smoothed=True).mean
+
+
+_GOODPUT = _flow("goodput_mbps", metrics.goodput_bps, 1e-6)
 #: Where most figures of a table are.
 _OVERALL: tuple[Place, ...] = ("table", "diff", "page", "repeated", "sweep")
 
 _ALL = [
     Figure(
-        "goodput", "goodput", "Goodput", "Mbit/s", "goodput_mbps", 2, _flow("goodput_mbps", metrics.goodput_bps, 1e-6),
+        "goodput", "goodput", "Goodput", "Mbit/s", "goodput_mbps", 2, _GOODPUT,
         over="sum", rank=1, shown=_OVERALL,
     ),
     Figure(
         "goodput_flow_mean", "goodput a flow", "Goodput of a flow, mean", "Mbit/s", "goodput_flow_mean_mbps", 2,
-        _flow("goodput_mbps", _mean, 1e-6), over="mean", shown=("sweep", "notebook"),
+        _of_each(_GOODPUT, fmean), over="mean", shown=("sweep", "notebook"),
     ),
     Figure(
         "goodput_flow_min", "goodput slowest", "Goodput of the slowest flow", "Mbit/s", "goodput_flow_min_mbps", 2,
-        _flow("goodput_mbps", _least, 1e-6), over="min",
+        _of_each(_GOODPUT, min), over="min",
+    ),
+    Figure(
+        "goodput_flow_sd", "goodput deviation", "Goodput of the flows, standard deviation", "Mbit/s",
+        "goodput_flow_sd_mbps", 2, _of_each(_GOODPUT, pstdev), over="sd",
     ),
     Figure(
         "throughput", "throughput", "Throughput, retransmissions included", "Mbit/s", "throughput_mbps", 2,
@@ -313,6 +324,10 @@ _ALL = [
     *_statistics(
         "srtt", "Smoothed RTT", "ms", 1, _pooled("srtt_mean_ms", "srtt_p95_ms", smoothed=True),
         mean=(7, ("table", "diff", "page", "repeated", "notebook")), p95=(12, ("table", "sweep")),
+    ),
+    Figure(
+        "srtt_flow_mean", "srtt a flow", "Smoothed RTT of a flow, mean", "ms", "srtt_flow_mean_ms", 1,
+        _of_each(_flow("srtt_mean_ms", _srtt), fmean), over="mean",
     ),
     *_statistics("rtt", "RTT", "ms", 1, _pooled(smoothed=False), mean=(20, ("sweep",))),
     *_statistics("owd", "One-way delay", "ms", 1, _one_way),
@@ -338,6 +353,10 @@ _ALL = [
     ),
     Figure(
         "jain", "Jain", "Jain's index", "", "jain", 3, _jain, of_run=True, most=1.0, rank=9, shown=_OVERALL,
+    ),
+    Figure(
+        "jain_all", "Jain all", "Jain's index of all these flows", "", "jain_all", 3, _of_each(_GOODPUT, jain),
+        most=1.0,
     ),
     Figure(
         "jain_flows", "Jain of", "Flows that Jain's index counts", "flows", "jain_flows", 0, _jain_flows, of_run=True,
