@@ -11,7 +11,8 @@ from dumbbell.errors import EngineError, ScenarioError, wrong
 from dumbbell.judge import HOLDS, UNCLEAR, Word, versus
 from dumbbell.results import parting
 from dumbbell.results.experiment import repetitions
-from dumbbell.results.figures import finite, measured, summary
+from dumbbell.results.figures import measured, summary
+from dumbbell.results.statistic import finite
 from dumbbell.runs.jobs import jobs_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from dumbbell.results.experiment import repetitions
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
-from dumbbell.results.statistic import known
 from dumbbell.scenario import units
 from dumbbell.scenario.units import UnitError
 
@@ -43,9 +42,10 @@ def main(arguments: argparse.Namespace) -> int:
     )
     found = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in arguments.dirs]
     for folder in arguments.dirs:
-        note = unfinished(Path(folder))
+        note = manifest.unfinished(Path(folder))
         if note:
-            print(f"dumbbell: {note}", file=sys.stderr)
+            rest = f"the command that made it runs the rest with --out {folder} --resume"
+            print(f"dumbbell: {folder}: {note}; {rest}", file=sys.stderr)
     form = Form.of(vars(arguments))
     if arguments.diff:
         diff.refuse(found, vars(arguments))
@@ -103,21 +103,6 @@ def failed_text(failed: int, of: int) -> str:
 def _and_conditions(names: Sequence[str], asked: Asked) -> list[str]:
     """The figures to show, and those that conditions are about."""
     return list(dict.fromkeys([*names, *(bound(text).name for text in asked.where or ())]))
-
-
-def unfinished(folder: Path) -> str:
-    """What is to be said of a sweep that is not complete; nothing of one that is."""
-    try:
-        expected = manifest.expected_runs(folder)
-        missing = [name for name in expected if not (folder / name / "manifest.json").is_file()]
-    except (OSError, ValueError):
-        return ""
-    return (
-        f"{folder}: {len(expected) - len(missing)} of {len(expected)} runs are there; the command that made it runs the"
-        f" rest with --out {folder} --resume"
-        if missing
-        else ""
-    )
 
 
 def _names(text: str | None) -> list[str]:
@@ -225,7 +210,7 @@ class Rows(NamedTuple):
         def record(folder: str, row: Row) -> list[object]:
             intervals = [row.values.get(name) for name in self.names]
             means = [one and one.mean for one in intervals]
-            halves = [one and known(one.half_width) for one in intervals] if is_repeated else []
+            halves = [one and one.half for one in intervals] if is_repeated else []
             return [
                 folder, row.scenario, *map(row.vary_text, keys), *(getattr(row, name) for name in what), *means, *halves
             ]  # fmt: skip

@@ -5,7 +5,6 @@ value.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,7 @@ from dumbbell.scenario.own import Own
 from . import BAD_INPUT, FAILED, INTERRUPTED, OK, run
 from .rows import Asked, cell
 from .show import checked, failed_text, of_runs
+from .writers import write_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ class _Teller:
             hint = "; finished runs are kept in the store" if isinstance(outcome.error, DiskFullError) else ""
             _note(f"{outcome.error}{hint}")
         elif self.has_lines and outcome.manifest:
-            print(json.dumps(run.line(outcome.manifest, outcome.job.folder)), flush=True)
+            write_object(run.line(outcome.manifest, outcome.job.folder))
 
 
 def _go(
@@ -168,7 +168,7 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
     which, key = arguments.find
     if arguments.json:
         for one in found:
-            print(json.dumps(_line(one, key)))
+            write_object(_line(one, key))
         return
     if arguments.quiet:
         return
@@ -245,7 +245,7 @@ def _line(one: Found, key: str) -> dict[str, Any]:
             "figures": {
                 name: {
                     "mean": interval.mean,
-                    "half_width": None if interval.half_width != interval.half_width else interval.half_width,
+                    "half_width": interval.half,
                     "n": interval.n,
                     "flow": point.flows.get(name),
                 }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from dumbbell.results.catalogue import figure
-from dumbbell.results.figures import Row, finite, mean_row, together
-from dumbbell.results.statistic import Interval, difference
+from dumbbell.results.figures import Row, mean_row, together
+from dumbbell.results.statistic import Interval, difference, finite
 
 from .rule import decide
 from .verdict import FAILS
@@ -41,8 +40,7 @@ class Change(NamedTuple):
     @property
     def is_clear(self) -> bool:
         """Whether the judge says that it changed: the interval excludes zero. Never of single runs."""
-        has_interval = not math.isnan(self.difference.half_width)
-        return has_interval and decide(self.difference, 0.0) == FAILS
+        return self.difference.half is not None and decide(self.difference, 0.0) == FAILS
 
 
 def change_fields(change: Change) -> dict[str, Any]:
@@ -66,7 +64,7 @@ def chance(found: Sequence[Change]) -> str:
     """How many changes have an interval that excludes zero, and how many would if nothing had changed; nothing where
     there are no intervals.
     """
-    intervals = sum(not math.isnan(change.difference.half_width) for change in found)
+    intervals = sum(change.difference.half is not None for change in found)
     if not intervals:
         return ""
     clear, by_chance = sum(change.is_clear for change in found), max(round(intervals / 20), 1)

@@ -10,10 +10,11 @@ from dumbbell.judge import change as changing
 from dumbbell.judge.change import Change
 from dumbbell.results import figures
 from dumbbell.results.catalogue import figure, shown
+from dumbbell.results.manifest import unfinished
 from dumbbell.results.texts import change_text, mean_text
 
 from . import looks, origin, overtime, route, spread, sweeps, words
-from .gathered import Gathered, labels, unfinished
+from .gathered import Gathered, labels
 from .table import rows, table
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def origin_of_page() -> str:
 def warnings(gathered: Gathered) -> list[dict[str, Any]]:
     """Each warning with the runs that it is of; what is missing first."""
     runs = gathered.runs
-    found: dict[str, list[str]] = {note: [] for folder in gathered.folders if (note := unfinished(folder))}
+    found: dict[str, list[str]] = {
+        f"{folder.name}: {note}": [] for folder in gathered.folders if (note := unfinished(folder.path))
+    }
     for run, name in zip(runs, labels([run.result for run in runs]) if runs else []):
         for text in run.result.warnings:
             found.setdefault(text, []).append(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dumbbell.plots import groups, look, reading
@@ -145,13 +144,13 @@ def _names(runs: Sequence[Measured]) -> dict[Key, str]:
 def _repeated(row: Row, name: str, same: Sequence[Row], names: dict[Key, str]) -> dict[str, Any]:
     """A figure of a row, and of each of the repetitions that it is the mean of."""
     of, value = figure(name), row.values[name]
-    mean, half = value.mean * of.scale, value.half_width * of.scale
+    mean, half = value.mean * of.scale, value.half and value.half * of.scale
     return {
         "case": names.get(row.experiment, row.scenario),
         "flow": row.name if row.flow is None or row.flows > 1 else f"{row.flow}: {row.name}",
         "colour": looks.pair(look.of(row.cca).colour),
         "mean": float(f"{mean:.6g}"),
-        "interval": None if isnan(half) else [float(f"{end:.6g}") for end in of.possible(mean, half)],
+        "interval": None if half is None else [float(f"{end:.6g}") for end in of.possible(mean, half)],
         "text": interval_text(name, value),
         "values": [float(f"{one.values[name].mean * of.scale:.6g}") for one in same if name in one.values],
     }

@@ -8,7 +8,7 @@ from dumbbell.errors import DumbbellError, ResultError
 from dumbbell.plots import captions, cells, look, ticks, varied
 from dumbbell.plots.vary import layout_of, parts_of
 from dumbbell.results.catalogue import figure, shown
-from dumbbell.results.figures import finite
+from dumbbell.results.statistic import finite
 
 from . import looks
 

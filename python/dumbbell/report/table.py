@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.plots import look
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, figure, shown
+from dumbbell.results.statistic import finite
 from dumbbell.results.texts import interval_text, lacking_text
 
 from .looks import pair
@@ -80,4 +81,4 @@ def _cell(row: Row, name: str) -> list[Any] | None:
     value = row.values.get(name)
     if value is None:
         return None
-    return [interval_text(name, value), figures.finite(float(f"{value.mean:.6g}"))]
+    return [interval_text(name, value), finite(float(f"{value.mean:.6g}"))]

@@ -18,7 +18,7 @@ from . import metrics
 from .catalogue import Measured, figure
 from .experiment import Key, key_of
 from .manifest import FlowSummary, LinkSummary, Summary
-from .statistic import Interval, Sample, joined, known
+from .statistic import Interval, Sample, finite, joined, known
 from .texts import several, transport
 from .windows import chosen_flows, inside
 
@@ -251,11 +251,6 @@ def _link_summary(result: Result, link: int, window: Window) -> LinkSummary:
         drops=drops, marks=marks,
         drop_rate=metrics.loss_rate(result, window, link=link),
     )  # fmt: skip
-
-
-def finite(value: float | None) -> float | None:
-    """A number as JSON has it, which knows neither nan nor infinity: None for these."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def link_rows(run: Measured, names: Iterable[str]) -> list[tuple[str, dict[str, float | None]]]:

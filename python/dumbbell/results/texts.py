@@ -28,10 +28,10 @@ def difference_text(name: str, value: Interval) -> str:
 
 def half_text(name: str, value: Interval) -> str:
     """Half the width of its interval; empty without repetitions."""
-    if math.isnan(value.half_width):
+    if value.half is None:
         return ""
     one = figure(name)
-    return f"{value.half_width * one.scale:.{one.digits or 1}f}"
+    return f"{value.half * one.scale:.{one.digits or 1}f}"
 
 
 def interval_text(name: str, value: Interval | None, sign: str = "±") -> str:
