@@ -26,6 +26,8 @@ ORDER = (
     "controllers",
     "module_text",
     "kernel",
+    "uml.store",
+    "uml.has",
     "scenario",
     "plan",
     "shell",
@@ -78,8 +80,9 @@ def imports() -> dict[str, set[str]]:
 
 
 def part(module: str) -> str:
-    """The folder of a module, or the file where it stands at the top."""
-    return module.split(".")[1] if "." in module else "__init__"
+    """The folder of a module, or the file where it stands at the top or has a place of its own."""
+    name = module.partition(".")[2]
+    return name if name in ORDER else name.partition(".")[0] or "__init__"
 
 
 def test_every_part_has_its_place_in_the_order() -> None:

@@ -22,13 +22,13 @@ from conftest import SWEEP_PATH, Cli
 from dumbbell.plan.make import runs
 from dumbbell.plan.view import view
 from dumbbell.plots import reading
-from dumbbell.plots.figures import METRICS
 from dumbbell.report import html
 from dumbbell.report.decimate import summed, thinned
 from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
 from dumbbell.report.looks import CONTRAST, DARK, on_dark
 from dumbbell.report.overtime import bdps
+from dumbbell.results.catalogue import FIGURES
 
 SWEEP = SWEEP_PATH + 'flow = [{ cca = "cubic" }, { cca = "bbr", name = "mine" }]\n'
 LINK = 'rate = "20Mbps"\nrtt = "20ms"\nbuffer = "1bdp"'
@@ -106,8 +106,8 @@ def test_an_index_that_some_repetitions_lack_is_said_to_be_of_the_others(tmp_pat
     assert 0 < min(have) < 5
     made = document(gather([tmp_path / "out"], start_s=None, end_s=None, title=None), tmp_path / "x.html")
     for said, n in zip(made["verdict"], have, strict=True):
-        assert re.search(rf"Jain's index is \S+( ± \S+)? in {n} of 5 repetitions; the others have none\.", said)
-    some = f"in {2 * sum(n < 5 for n in have)} of 4 rows some repetitions have none; means are of the others."
+        assert re.search(rf"Jain's index is \S+( ± \S+)? in {n} of 5 repetitions, the others have none\.", said)
+    some = f"in {2 * sum(n < 5 for n in have)} of 4 rows some repetitions have none, and the mean is of the others."
     assert any(note.startswith("Jain") and note.endswith(some) for note in made["table"]["notes"])
     (legend,) = dumbbell.plot.vary(results, jain=True).get_figure().legends
     caption = " ".join(legend.get_title().get_text().split())
@@ -196,8 +196,8 @@ def test_distributions_and_repetitions_are_those_of_the_tables(data: dict[str, A
 
 
 def test_an_interval_ends_at_what_is_possible() -> None:
-    assert METRICS["goodput"].possible(10.0, 20.0) == (0.0, 30.0)
-    assert METRICS["share"].possible(0.9, 0.2) == pytest.approx((0.7, 1.0), rel=1e-12)
+    assert FIGURES["goodput"].possible(10.0, 20.0) == (0.0, 30.0)
+    assert FIGURES["share"].possible(0.9, 0.2) == pytest.approx((0.7, 1.0), rel=1e-12)
 
 
 def test_decimation_keeps_minima_and_maxima_and_counts() -> None:

@@ -64,7 +64,8 @@ def _guest(request: Request) -> list[object]:
     """What a guest is told for a plan, and the modules that it loads; or why it refuses."""
     from dumbbell.uml import controllers, script, store
 
-    plan, kernel, ours = request.planned.plan, store.kernel_of(request), request.backend == "uml-ours"
+    plan, ours = request.planned.plan, request.backend == "uml-ours"
+    kernel = store.kernel_of(request.on, plan["host"]["hz"])
     try:
         loaded = controllers.load(plan, request.own, kernel, ours=ours)
         guest = script.guest(plan, loaded)

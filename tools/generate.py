@@ -79,6 +79,10 @@ def name(table: type[Table]) -> str:
     return table.AT.rsplit(".", 1)[-1]
 
 
+#: What figures are over several flows.
+_OVER = {"sum": "sum", "mean": "mean of the flows' own", "min": "the smallest", "sd": "their standard deviation"}
+
+
 def figures() -> str:
     """The functions of `dumbbell.metrics` with their definitions, in the order of the file."""
     lines = ["| function | definition |", "| --- | --- |"]
@@ -98,13 +102,7 @@ def figures() -> str:
         "| --- | --- | --- | --- |",
     ]
     for name, one in catalogue.FIGURES.items():
-        over = (
-            "of a link"
-            if one.of_link
-            else "of the run"
-            if one.of_run
-            else {"sum": "sum", "mean": "mean of the flows' own", "min": "the smallest"}.get(one.over, "taken together")
-        )
+        over = "of a link" if one.of_link else "of the run" if one.of_run else _OVER.get(one.over, "taken together")
         unit = "% (a fraction in JSON and CSV)" if one.unit == "%" else one.unit or "-"
         lines.append(f"| `{name}` | `{one.field}` | {unit} | {over} |")
     return "\n".join(lines)

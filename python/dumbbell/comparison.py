@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,9 @@ from dumbbell import backends
 from dumbbell.errors import EngineError, ScenarioError, wrong
 from dumbbell.judge import HOLDS, UNCLEAR, Word, versus
 from dumbbell.results import parting
-from dumbbell.results.figures import finite, measured, summary
+from dumbbell.results.experiment import repetitions
+from dumbbell.results.figures import measured, summary
+from dumbbell.results.statistic import finite
 from dumbbell.runs.jobs import jobs_of
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def planned(
 
 def compared(results: Mapping[str, Sequence[Result]], *, packets: bool = False) -> Iterator[Comparison]:
     """Hold the runs of each further back end against those of the first, combination by combination."""
-    combinations = {name: _by_combination(runs) for name, runs in results.items()}
+    combinations = {name: repetitions(runs) for name, runs in results.items()}
     reference, *others = combinations
     strict = versus.is_strict(combinations)
     for key, runs in combinations[reference].items():
@@ -150,14 +151,6 @@ def compared(results: Mapping[str, Sequence[Result]], *, packets: bool = False) 
             parting.compared(runs[0], {other: same[other][0] for other in others}) if packets else {},
             parts[reference][0].window,
         )
-
-
-def _by_combination(runs: Iterable[Result]) -> dict[str, list[Result]]:
-    """The repetitions of each combination."""
-    made: dict[str, list[Result]] = {}
-    for run in runs:
-        made.setdefault(run.name + json.dumps(run.vary), []).append(run)
-    return made
 
 
 def any_of(same: Mapping[str, versus.Figure]) -> versus.Figure:

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-import csv
-import json
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
-from dumbbell import units
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import change as changing
 from dumbbell.judge.change import Change
 from dumbbell.results import figures
-from dumbbell.results.catalogue import Measured
+from dumbbell.results.catalogue import Measured, shown
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval
-from dumbbell.results.texts import difference_text, half_text
+from dumbbell.results.texts import change_text, lacking_text
 
 from . import table
 from .rows import Part, cell, head, keys, notes_of_runs, windows
-from .status import OK
-from .table import Column, csv_cell
+from .table import Column
 
 Side = tuple[str, list[Measured]]
 """A folder and its runs."""
 
-#: What `--diff` compares by default; of transfers that did not end the times of the others say little.
-_DIFFERENCES = (
-    "goodput", "share", "retrans_rate", "srtt", "fct", "unfinished", "latency", "jain", "utilization", "queue", "drops",
-)  # fmt: skip
 #: Options of the table of one folder, and why they are none of this one.
 _NOT_HERE = {
     "where": "chooses rows of one table",
@@ -40,72 +31,68 @@ _NOT_HERE = {
 }
 
 
-def main(found: Sequence[Side], names: Sequence[str], arguments: argparse.Namespace) -> int:
-    """What changed from the first folder to the second."""
-    _refuse(found, arguments)
-    wanted = list(names or _DIFFERENCES)
-    by = arguments.by or figures.default_by(run for _, runs in found for run in runs)
-    before, after = (
-        [row for run in runs for row in figures.rows(run, wanted, by=by, only=arguments.flows)] for _, runs in found
-    )
+class Changed(NamedTuple):
+    """What changed from the first folder to the second, for the writers."""
+
+    found: Sequence[Side]
+    changes: Sequence[Change]
+    single: tuple[int, int]
+    """How many rows only the one and only the other folder has."""
+
+    def text(self) -> str:
+        """The table with its title and notes."""
+        title = f"{self.found[0][0]} -> {self.found[1][0]}, {', '.join(_said(self.found, self.changes))}"
+        notes = [*_notes(self.found, self.changes)]
+        for count, (folder, _) in zip(self.single, self.found):
+            notes += [f"{count} row{'s' * (count != 1)} only in {folder}"] if count else []
+        return f"{title}\n\n{table.text(self.columns())}" + "".join(f"{note}\n" for note in notes)
+
+    def columns(self) -> list[Column]:
+        """What tells rows apart, the figure, and its means before and after."""
+        return _columns(self.found[1], self.changes)
+
+    def objects(self) -> Iterator[dict[str, object]]:
+        """One for each change."""
+        for change in self.changes:
+            place = {"scenario": change.after.scenario, "vary": change.after.vary, "name": change.names}
+            yield {**place, "table": change.after.table, **changing.change_fields(change)}
+
+    def records(self) -> tuple[list[str], Iterator[list[object]]]:
+        """A line for each change, with a column for each varied key."""
+        keys = figures.varied_keys(change.after for change in self.changes)
+        place, measured = ["name", "table", "figure", "before", "after"], ["change", "half_width", "paired"]
+        lines = (
+            [
+                fields["scenario"], *map(change.after.vary_text, keys), *(fields[name] for name in place),
+                *(side.values[change.name].n for side in (change.before, change.after)),
+                *(fields[name] for name in measured),
+            ]
+            for change, fields in zip(self.changes, self.objects())
+        )  # fmt: skip
+        return ["scenario", *keys, *place, "n_before", "n_after", *measured], lines
+
+
+def changed(found: Sequence[Side], names: Sequence[str], *, by: str | None, only: str | None) -> Changed:
+    """Compare two folders by these figures, or the usual ones. Raises ScenarioError where they share no experiment."""
+    wanted = list(names or shown("diff"))
+    by = by or figures.default_by(run for _, runs in found for run in runs)
+    before, after = ([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)] for _, runs in found)
     changes, gone, come = changing.changes(before, after, wanted)
     if not changes:
         folders = " and ".join(folder for folder, _ in found)
         raise ScenarioError("--diff", f"{folders} have no scenario with the same varied values in common")
     if not names:
-        changes = [change for change in changes if not _is_idle(change)]
-    if arguments.json:
-        sys.stdout.writelines(f"{json.dumps(_fields(change))}\n" for change in changes)
-    elif arguments.csv:
-        _print_csv(changes)
-    elif arguments.markdown:
-        sys.stdout.write(table.markdown(_columns(found[1], changes)))
-    else:
-        print(_text(found, changes), end="")
-        for count, (folder, _) in zip((gone, come), found):
-            if count:
-                print(f"{count} row{'s' * (count != 1)} only in {folder}")
-    return OK
+        changes = [change for change in changes if not change.is_idle]
+    return Changed(found, changes, (gone, come))
 
 
-def _refuse(found: Sequence[Side], arguments: argparse.Namespace) -> None:
+def refuse(found: Sequence[Side], options: Mapping[str, Any]) -> None:
     """Raise ScenarioError for options that mean nothing here, and unless there are two folders."""
     for option, why in _NOT_HERE.items():
-        if getattr(arguments, option):
+        if options[option]:
             raise ScenarioError(f"--{option}", f"{why}, so it does not go with --diff")
     if len(found) != 2:
         raise ScenarioError("--diff", f"got {len(found)} folders, wanted two: before and after")
-
-
-def _text(found: Sequence[Side], changes: Sequence[Change]) -> str:
-    """The table with its title and notes."""
-    title = f"{found[0][0]} -> {found[1][0]}, {', '.join(_said(found, changes))}"
-    notes = "".join(f"{note}\n" for note in _notes(found, changes))
-    return f"{title}\n\n{table.text(_columns(found[1], changes))}{notes}"
-
-
-def _is_idle(change: Change) -> bool:
-    """Whether all transfers ended before and after, of which nothing has to be said."""
-    return change.name == "unfinished" and not (change.before.value(change.name) or change.after.value(change.name))
-
-
-def _fields(change: Change) -> dict[str, object]:
-    place = {"scenario": change.after.scenario, "vary": change.after.vary, "name": change.names}
-    return {**place, "table": change.after.table, **changing.change_fields(change)}
-
-
-def _print_csv(changes: Sequence[Change]) -> None:
-    """A line for each change, with a column for each varied key."""
-    varied = list(dict.fromkeys(key for change in changes for key in change.after.vary))
-    names = ["scenario", *varied, "name", "table", "figure", "before", "after", "n_before", "n_after", "change"]
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow(map(csv_cell, [*names, "half_width", "paired"]))
-    for change in changes:
-        fields, vary = _fields(change), change.after.vary
-        fields["n_before"], fields["n_after"] = (side.values[change.name].n for side in (change.before, change.after))
-        values = [units.value_text(vary[key]) if key in vary else "" for key in varied]
-        known = {**fields, **dict(zip(varied, values))}
-        out.writerow(map(csv_cell, [known[name] for name in names] + [fields["half_width"], fields["paired"]]))
 
 
 def _columns(after: Side, changes: Sequence[Change]) -> list[Column]:
@@ -160,15 +147,14 @@ def _notes(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
         of_name = [change for change in changes if change.name == name]
         lacking = sum(any(side.lacking(name) for side in (change.before, change.after)) for change in of_name)
         if lacking:
-            rows = f"{lacking} of {len(of_name)} rows" if len(of_name) > 1 else "the row"
-            yield f"{name}: in {rows} some repetitions have none, and the mean is of the others"
+            yield lacking_text(name, lacking, len(of_name))
     for folder, runs in found:
         for note in notes_of_runs(runs):
             yield f"{folder}: {note}"
 
 
 def _same_flow(one: Row, other: Row) -> bool:
-    return (one.scenario, one.vary, one.table, one.flow) == (other.scenario, other.vary, other.table, other.flow)
+    return (one.experiment, one.table, one.flow) == (other.experiment, other.table, other.flow)
 
 
 def _mean(row: Row, name: str) -> Interval | None:
@@ -178,6 +164,4 @@ def _mean(row: Row, name: str) -> Interval | None:
 
 
 def _signed(change: Change) -> str:
-    half = half_text(change.name, change.difference)
-    interval = f" {table.plus_minus()} {half}" if half else ""
-    return difference_text(change.name, change.difference) + interval + (" *" if change.is_clear else "")
+    return change_text(change.name, change.difference, table.plus_minus()) + (" *" if change.is_clear else "")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import units
 from dumbbell.results import figures
-from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck
+from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck, shown
 from dumbbell.results.figures import Row
-from dumbbell.results.statistic import Interval, mean_interval
-from dumbbell.results.texts import half_text, mean_text, transport
+from dumbbell.results.statistic import Interval, Sample
+from dumbbell.results.texts import interval_text, lacking_text
 
 from . import table
 from .commands import terminal_width
@@ -20,14 +20,6 @@ from .table import Column
 
 if TYPE_CHECKING:
     pass
-
-#: What tables show by default, in their order, each with its rank: a narrow terminal omits high ranks first.
-RANKS = {
-    "goodput": 1, "share": 2, "retrans_rate": 8, "srtt": 7, "srtt_p95": 12, "fct": 3, "fct_p99": 6, "latency": 3,
-    "latency_p99": 6, "unfinished": 10,
-    "jain": 9, "utilization": 4, "queue": 5, "queue_p95": 13, "drops": 11, "marks": 14,
-}  # fmt: skip
-
 
 #: Back ends whose queueing delays are estimates.
 _ESTIMATED = ("netem", "ssh:", "uml")
@@ -44,7 +36,6 @@ class Asked(NamedTuple):
     wide: bool = False
     sort: str | None = None
     reverse: bool = False
-    markdown: bool = False
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Asked:
@@ -66,43 +57,29 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     """
     rows = [row for part in parts for row in part.rows]
     runs = _of_runs(parts)
-    repeats = [i > 0 for run in runs for i in range(len(run))]
-    several = any(row.flows > 1 for row in rows)
-    columns = keys(parts, runs=asked.runs)
-    for name in names:
-        cells = [cell(name, row.values.get(name)) for row in rows]
-        if figure(name).of_run:
-            cells = ["" if repeated else text for text, repeated in zip(cells, repeats)]
-        if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
-            continue
-        columns.append(
-            Column(name, head(name, several=several), cells, rank=0 if asked.columns else RANKS.get(name, 20))
-        )
-    if asked.markdown:
-        return table.markdown([column for column in columns if not column.rank or any(column.cells)])
-    kept, gone = table.fit(columns, 10**6 if asked.wide else terminal_width())
+    kept, gone = table.fit(all_columns(parts, names, asked), 10**6 if asked.wide else terminal_width())
     title = _title(parts, rows)
     notes = (
         [f"left out to fit: {', '.join(column.name for column in gone)} (--wide shows all, --columns chooses)"]
         if gone
         else []
     )
-    shown = {column.name for column in kept}
-    notes += _of_both_directions(parts, shown)
+    there = {column.name for column in kept}
+    notes += _of_both_directions(parts, there)
     notes += notes_of_runs([run for part in parts for run in part.runs], told)
     if any(column.name.startswith("queue") for column in kept) and any(
         run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
     ):
         notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
-    notes += _doubted(parts, of_bottleneck(name for name in names if name in shown))
-    if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, runs)):
+    notes += _doubted(parts, of_bottleneck(name for name in names if name in there))
+    if {"goodput", "share"} <= there and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")
     notes += [
-        f"{name}: in {lacking} of {len(rows)} rows some repetitions have none, and the mean is of the others"
+        lacking_text(name, lacking, len(rows))
         for name in names
-        if name in shown and (lacking := sum(name in row.values and row.lacking(name) > 0 for row in rows))
+        if name in there and (lacking := sum(name in row.values and row.lacking(name) > 0 for row in rows))
     ]
-    endless = [name for name in names if name in shown and any(row.value(name) == math.inf for row in rows)]
+    endless = [name for name in names if name in there and any(row.value(name) == math.inf for row in rows)]
     if endless:
         notes.append(f"inf: so few transfers or messages ended that {', '.join(endless)} is not reached")
     empty = [column.name for column in kept if column.name.partition("@")[0] in FIGURES and not any(column.cells)]
@@ -111,6 +88,23 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         notes.append(f"blank: {', '.join(empty)}, because record.{' and record.'.join(off)} is off")
     notes = ["", *notes] if notes else []
     return f"{title}\n\n{table.text(kept)}{_links(parts)}{_probes(parts)}" + "".join(f"{note}\n" for note in notes)
+
+
+def all_columns(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> list[Column]:
+    """What tells rows apart, and a column for each figure; one of the run stands once above its flows."""
+    rows = [row for part in parts for row in part.rows]
+    repeats = [i > 0 for run in _of_runs(parts) for i in range(len(run))]
+    several = any(row.flows > 1 for row in rows)
+    columns = keys(parts, runs=asked.runs)
+    for name in names:
+        cells = [cell(name, row.values.get(name)) for row in rows]
+        if figure(name).of_run:
+            cells = ["" if repeated else text for text, repeated in zip(cells, repeats)]
+        if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
+            continue
+        rank = 0 if asked.columns else figure(name).rank
+        columns.append(Column(name, head(name, several=several), cells, rank=rank))
+    return columns
 
 
 def _doubted(parts: Sequence[Part], names: Sequence[str]) -> list[str]:
@@ -130,16 +124,13 @@ def _is_off(parts: Sequence[Part], table_name: str) -> bool:
 
 def cell(name: str, value: Interval | None) -> str:
     """A figure as tables print it: the mean, and the half width where there are repetitions."""
-    if value is None:
-        return ""
-    half = half_text(name, value)
-    return mean_text(name, value) + (f" {table.plus_minus()} {half}" if half else "")
+    return interval_text(name, value, table.plus_minus())
 
 
 def head(name: str, *, several: bool) -> tuple[str, ...]:
     """The heading of a figure: what, of what over several flows, in which unit."""
     one = figure(name)
-    how = one.over if several and name not in ("goodput_flow_mean", "goodput_flow_min") else ""
+    how = one.over if several and "_flow_" not in name else ""  # whose title says it
     words = one.title.rsplit(" ", 1) if " " in one.title else [one.title]
     below = " ".join(part for part in (one.unit, words[1] if len(words) > 1 else "", how) if part)
     return (words[0], below) if below else (words[0],)
@@ -148,11 +139,11 @@ def head(name: str, *, several: bool) -> tuple[str, ...]:
 def keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
     """What tells rows apart, each value once above those that share it."""
     rows = [(part, row) for part in parts for row in part.rows]
-    varied = list(dict.fromkeys(key for _, row in rows for key in row.vary))
+    varied = figures.varied_keys(row for _, row in rows)
     columns = [("folder", [part.folder for part, _ in rows])] if len(parts) > 1 else []
     columns += [("scenario", [row.scenario for _, row in rows])] if len({row.scenario for _, row in rows}) > 1 else []
     columns += [
-        (short, [units.value_text(row.vary[key]) if key in row.vary else "" for _, row in rows])
+        (short, [row.vary_text(key) for _, row in rows])
         for key, short in zip(varied, shortened(varied, [run for part in parts for run in part.runs]))
     ]
     columns += (
@@ -166,16 +157,7 @@ def keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
     for name, cells in columns:
         above = [i > 0 and cells[i] == cells[i - 1] and (above[i] or not made) for i in range(len(cells))]
         made.append(Column(name, (name,), ["" if above[i] else cells[i] for i in range(len(cells))], right=False))
-    flow = [_label(row) for _, row in rows]
-    return [*made, Column("flow", ("flow",), flow, right=False)]
-
-
-def _label(row: Row) -> str:
-    """Whose figures a row has: how many flows, their name, and the transport where that is none of TCP and the name
-    does not say it.
-    """
-    said = "" if row.transport == "tcp" or row.transport in row.name.casefold() else f" ({transport(row.transport)})"
-    return (f"{row.size} x " if row.flows > 1 else "") + row.name + said
+    return [*made, Column("flow", ("flow",), [row.label for _, row in rows], right=False)]
 
 
 def shortened(keys: Sequence[str], runs: Sequence[Measured]) -> list[str]:
@@ -196,12 +178,7 @@ def _short(key: str, runs: Sequence[Measured]) -> str:
 
 
 def _same_run(one: Row, other: Row) -> bool:
-    return (one.scenario, one.vary, one.run, one.repetition) == (
-        other.scenario,
-        other.vary,
-        other.run,
-        other.repetition,
-    )
+    return (one.experiment, one.run, one.repetition) == (other.experiment, other.run, other.repetition)
 
 
 def _of_runs(parts: Sequence[Part]) -> list[list[Row]]:
@@ -240,9 +217,9 @@ def windows(runs: Sequence[Measured]) -> str:
     return "windows differ" if len(found) > 1 else "{:g} to {:g} s".format(*found.pop())
 
 
-def _of_both_directions(parts: Sequence[Part], shown: Collection[str]) -> list[str]:
+def _of_both_directions(parts: Sequence[Part], there: Collection[str]) -> list[str]:
     """What is to be known of figures that compare flows whose data go different ways."""
-    names = [words for name, words in (("jain", "Jain's index"), ("share", "share")) if name in shown]
+    names = [words for name, words in (("jain", "Jain's index"), ("share", "share")) if name in there]
     if not names or not any(run.result.plan.mixes_directions for part in parts for run in part.runs):
         return []
     return [f"{' and '.join(names)}: of the flows down and up together, which cross different links"]
@@ -306,31 +283,20 @@ def _line_columns(parts: Sequence[Part], lines: Sequence[_Line], what: str) -> l
 
 def _links(parts: Sequence[Part]) -> str:
     """A table of the links beyond the bottleneck, a row per link and combination."""
-    cells: dict[_Line, list[Any]] = {}
+    cells: dict[_Line, list[dict[str, float | None]]] = {}
+    names = shown("links")
     for part in parts:
         for run in part.runs:
             if len(run.result.plan.recorded_links) > 1:
-                for link, values in figures.link_rows(run):
+                for link, values in figures.link_rows(run, names):
                     cells.setdefault(_Line(part.folder, _named(run), link), []).append(values)
     if not cells:
         return ""
-    fields = {
-        "utilization": "utilization",
-        "queue_mean_ms": "queue",
-        "queue_p95_ms": "queue_p95",
-        "drops": "drops",
-        "marks": "marks",
-    }
     columns = _line_columns(parts, list(cells), "link")
-    for field, name in fields.items():
-        known = [[one[field] for one in found if one[field] is not None] for found in cells.values()]
-        columns.append(
-            Column(
-                name,
-                head(name, several=False),
-                [cell(name, mean_interval(values)) if values else "" for values in known],
-            )
-        )
+    for name in names:
+        samples = [Sample(tuple(one[name] for one in same)) for same in cells.values()]
+        texts = [cell(name, sample.interval) if sample.known else "" for sample in samples]
+        columns.append(Column(name, head(name, several=False), texts))
     return "\n" + table.text(columns)
 
 

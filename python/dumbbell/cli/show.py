@@ -5,27 +5,28 @@ repetitions, or as changes between two.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import units
 from dumbbell.errors import wrong
 from dumbbell.judge.grammar import bound, chosen, refuse_doubted
 from dumbbell.results import figures, manifest
-from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure
+from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure, shown
+from dumbbell.results.experiment import repetitions
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
 from dumbbell.units import UnitError
 
 from . import diff
-from .rows import RANKS, Asked, Part, shortened
+from .rows import Asked, Part, all_columns, shortened
 from .rows import text as table_text
 from .status import OK
-from .table import csv_cell
+from .table import Column
+from .writers import Form, write
 
 if TYPE_CHECKING:
     from dumbbell.plan.view import PlanView
@@ -42,22 +43,22 @@ def main(arguments: argparse.Namespace) -> int:
     )
     found = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in arguments.dirs]
     for folder in arguments.dirs:
-        note = unfinished(Path(folder))
+        note = manifest.unfinished(Path(folder))
         if note:
-            print(f"dumbbell: {note}", file=sys.stderr)
+            rest = f"the command that made it runs the rest with --out {folder} --resume"
+            print(f"dumbbell: {folder}: {note}; {rest}", file=sys.stderr)
+    form = Form.of(vars(arguments))
     if arguments.diff:
-        return diff.main(found, names, arguments)
+        diff.refuse(found, vars(arguments))
+        write(diff.changed(found, names, by=arguments.by, only=arguments.flows), form)
+        return OK
     every = names or _defaults([run for _, runs in found for run in runs])
     asked = Asked.of(vars(arguments))
     refuse_conditions(asked, (run.result.plan for _, runs in found for run in runs))
     parts = [_part(folder, runs, _and_conditions(every, asked), asked) for folder, runs in found]
     if arguments.where and not any(part.rows for part in parts):
         print(f"dumbbell: no row has {' and '.join(arguments.where)}", file=sys.stderr)
-    if arguments.json:
-        return _print_json(parts, names or [], arguments)
-    if arguments.csv:
-        return _print_csv(parts, every)
-    sys.stdout.write(table_text(parts, every, asked))
+    write(Rows(parts, every, asked, names), form)
     return OK
 
 
@@ -105,21 +106,6 @@ def _and_conditions(names: Sequence[str], asked: Asked) -> list[str]:
     return list(dict.fromkeys([*names, *(bound(text).name for text in asked.where or ())]))
 
 
-def unfinished(folder: Path) -> str:
-    """What is to be said of a sweep that is not complete; nothing of one that is."""
-    try:
-        expected = manifest.expected_runs(folder)
-        missing = [name for name in expected if not (folder / name / "manifest.json").is_file()]
-    except (OSError, ValueError):
-        return ""
-    return (
-        f"{folder}: {len(expected) - len(missing)} of {len(expected)} runs are there; the command that made it runs the"
-        f" rest with --out {folder} --resume"
-        if missing
-        else ""
-    )
-
-
 def _names(text: str | None) -> list[str]:
     if text is None:
         return []
@@ -146,7 +132,7 @@ def _defaults(runs: Sequence[Measured]) -> list[str]:
     without |= set() if any(len(run.result.plan.flows) > figures.FLOWS_MAX for run in runs) else {"fct_p99"}
     without |= set() if any(len(run.result.plan.flows) > 1 for run in runs) else {"share", "jain"}
     without |= set() if asks else {"latency", "latency_p99"}
-    return [name for name in RANKS if name not in without]
+    return [name for name in shown("table") if name not in without]
 
 
 def _part(folder: str, runs: list[Measured], names: Sequence[str], asked: Asked) -> Part:
@@ -160,7 +146,7 @@ def _part(folder: str, runs: list[Measured], names: Sequence[str], asked: Asked)
 def _sorted(rows: list[Row], runs: Sequence[Measured], asked: Asked) -> list[Row]:
     if asked.sort is None:
         return rows[::-1] if asked.reverse else rows
-    keys = list(dict.fromkeys(varied for row in rows for varied in row.vary))
+    keys = figures.varied_keys(rows)
     key = dict(zip(shortened(keys, runs), keys)).get(asked.sort, asked.sort)
     if key in keys or key in ("name", "run"):
         return sorted(
@@ -170,8 +156,8 @@ def _sorted(rows: list[Row], runs: Sequence[Measured], asked: Asked) -> list[Row
         )
     if not any(key in row.values for row in rows):
         raise wrong("--sort", key, "one of: " + ", ".join(["name", *keys, *FIGURES]), [*keys, *FIGURES])
-    known = [row for row in rows if key in row.values]
-    return sorted(known, key=lambda row: row.values[key].mean, reverse=asked.reverse) + [
+    having = [row for row in rows if key in row.values]
+    return sorted(having, key=lambda row: row.values[key].mean, reverse=asked.reverse) + [
         row for row in rows if key not in row.values
     ]
 
@@ -186,50 +172,48 @@ def _order(value: object) -> tuple[float, str]:
         return float("inf"), written
 
 
-def _print_json(parts: Sequence[Part], names: Sequence[str], arguments: argparse.Namespace) -> int:
-    """One object per run and line, as `run --json` prints them; one per combination where repetitions are taken
-    together.
-    """
-    for part in parts:
-        for runs in _runs_of(part, together=not arguments.runs):
-            print(json.dumps(line(runs, names, by=arguments.by or "flow", only=arguments.flows)))
-    return OK
+class Rows(NamedTuple):
+    """The rows of folders with their figures, for the writers."""
 
+    parts: Sequence[Part]
+    names: Sequence[str]
+    """The figures of a table."""
+    asked: Asked
+    further: Sequence[str]
+    """The figures that objects have besides the usual ones."""
 
-def _runs_of(part: Part, *, together: bool) -> Iterable[list[Measured]]:
-    if not together:
-        return [[run] for run in part.runs]
-    found: dict[str, list[Measured]] = {}
-    for run in part.runs:
-        found.setdefault(run.result.name + json.dumps(run.result.vary, sort_keys=True), []).append(run)
-    return found.values()
+    def text(self) -> str:
+        """The table with its title and notes."""
+        return table_text(self.parts, self.names, self.asked)
 
+    def columns(self) -> Sequence[Column]:
+        """All columns that are not empty."""
+        return [column for column in all_columns(self.parts, self.names, self.asked) if not column.is_empty]
 
-def _print_csv(parts: Sequence[Part], names: Sequence[str]) -> int:
-    """A line per row: what it is, then the figures by their fields, and their half widths where repetitions are taken
-    together.
-    """
-    import csv  # `run` prints a table and needs it not
+    def objects(self) -> Iterable[dict[str, Any]]:
+        """One per run, as `run --json` prints them; one per combination where repetitions are taken together."""
+        by, only = self.asked.by or "flow", self.asked.flows
+        for part in self.parts:
+            cases = [[run] for run in part.runs] if self.asked.runs else repetitions(part.runs).values()
+            yield from (line(runs, self.further, by=by, only=only) for runs in cases)
 
-    rows = [(part, row) for part in parts for row in part.rows]
-    keys = list(dict.fromkeys(key for _, row in rows for key in row.vary))
-    repeated = any(row.n > 1 for _, row in rows)
-    fields = [(name, figure(name).field) for name in names]
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    widths = [f"{field}_half_width" for _, field in fields] if repeated else []
-    what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows", "flows_min"]
-    head = ["folder", "scenario", *keys, *what, *(field for _, field in fields), *widths]
-    out.writerow(map(csv_cell, head))
-    for part, row in rows:
-        known = [row.values.get(name) for name, _ in fields]
-        halves = (
-            ["" if one is None or one.half_width != one.half_width else one.half_width for one in known]
-            if repeated
-            else []
-        )
-        values = ["" if one is None else one.mean for one in known]
-        vary = [units.value_text(row.vary[key]) if key in row.vary else "" for key in keys]
-        place = ["" if value is None else value for value in (row.repetition, row.n, row.flow)]
-        told = [row.name, row.transport, row.table, row.cca, row.flows, row.flows_min]
-        out.writerow(map(csv_cell, [part.folder, row.scenario, *vary, *place, *told, *values, *halves]))
-    return OK
+    def records(self) -> tuple[list[str], Iterable[list[object]]]:
+        """A line per row: what it is, then the figures by their fields, and their half widths where repetitions are
+        taken together.
+        """
+        rows = [(part, row) for part in self.parts for row in part.rows]
+        keys = figures.varied_keys(row for _, row in rows)
+        is_repeated = any(row.n > 1 for _, row in rows)
+        fields = [figure(name).field for name in self.names]
+        what = ["repetition", "n", "flow", "name", "transport", "table", "cca", "flows", "flows_min"]
+        widths = [f"{field}_half_width" for field in fields] if is_repeated else []
+
+        def record(folder: str, row: Row) -> list[object]:
+            intervals = [row.values.get(name) for name in self.names]
+            means = [one and one.mean for one in intervals]
+            halves = [one and one.half for one in intervals] if is_repeated else []
+            return [
+                folder, row.scenario, *map(row.vary_text, keys), *(getattr(row, name) for name in what), *means, *halves
+            ]  # fmt: skip
+
+        return ["folder", "scenario", *keys, *what, *fields, *widths], (record(part.folder, row) for part, row in rows)

@@ -5,13 +5,13 @@ value.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends, interrupts, units
 from dumbbell.errors import DiskFullError, ScenarioError, wrong
 from dumbbell.judge.grammar import bound, precision
+from dumbbell.results.texts import partly_text
 from dumbbell.runs import vary as varying
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.progress import Progress, screen
@@ -23,6 +23,7 @@ from . import run
 from .rows import Asked, cell
 from .show import checked, failed_text, of_runs
 from .status import BAD_INPUT, FAILED, INTERRUPTED, OK
+from .writers import write_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,7 @@ class _Teller:
             hint = "; finished runs are kept in the store" if isinstance(outcome.error, DiskFullError) else ""
             _note(f"{outcome.error}{hint}")
         elif self.has_lines and outcome.manifest:
-            print(json.dumps(run.line(outcome.manifest, outcome.job.folder)), flush=True)
+            write_object(run.line(outcome.manifest, outcome.job.folder))
 
 
 def _go(
@@ -174,7 +175,7 @@ def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: 
     which, key = arguments.find
     if arguments.json:
         for one in found:
-            print(json.dumps(_line(one, key)))
+            write_object(_line(one, key))
         return
     if arguments.quiet:
         return
@@ -235,8 +236,8 @@ def _figures(looked: Looked, conditions: list[Bound]) -> str:
         said = f"{each.name} {cell(each.name, looked.figures.get(each.name))}{f' of {flow}' if flow else ''}"
         if lacking == n > 0:
             said = f"no {each.name}"
-        elif lacking:
-            said += f" in {n - lacking} of {n} repetitions, the others have none"
+        else:
+            said += partly_text(lacking, n)
         found.append(said)
     return ", ".join(found)
 
@@ -251,7 +252,7 @@ def _line(one: Found, key: str) -> dict[str, Any]:
             "figures": {
                 name: {
                     "mean": interval.mean,
-                    "half_width": None if interval.half_width != interval.half_width else interval.half_width,
+                    "half_width": interval.half,
                     "n": interval.n,
                     "flow": point.flows.get(name),
                 }

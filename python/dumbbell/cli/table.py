@@ -33,6 +33,11 @@ class Column(NamedTuple):
     right: bool = True
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it may be left out because no cell has anything."""
+        return bool(self.rank) and not any(self.cells)
+
+    @property
     def width(self) -> int:
         """Characters of its widest line."""
         return max((len(printable(line)) for line in (*self.head, *self.cells)), default=0)
@@ -46,8 +51,10 @@ def console() -> Console:
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Split the columns into those that fit in `width` and those omitted, highest rank first, without empty ones."""
-    kept = [column for column in columns if not column.rank or any(column.cells)]
+    """Those columns that fit next to each other, and those left out, which have the highest ranks. Empty ones are
+    neither.
+    """
+    kept = [column for column in columns if not column.is_empty]
     gone: list[Column] = []
     while sum(column.width + _GAP for column in kept) - _GAP > width and any(column.rank for column in kept):
         out = max((column for column in kept if column.rank), key=lambda column: column.rank)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from dumbbell.results.catalogue import figure
-from dumbbell.results.figures import Row, finite, mean_row, together
-from dumbbell.results.statistic import Interval, difference
+from dumbbell.results.figures import Row, mean_row, together
+from dumbbell.results.statistic import Interval, difference, finite
 
 from .rule import decide, has_interval
 from .verdict import FAILS
@@ -32,6 +31,11 @@ class Change(NamedTuple):
     def names(self) -> str:
         """The flow's name, or both where it has another one after the change."""
         return " -> ".join(dict.fromkeys((self.before.name, self.after.name)))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all transfers ended before and after, of which nothing has to be said."""
+        return self.name == "unfinished" and not (self.before.value(self.name) or self.after.value(self.name))
 
     @property
     def is_clear(self) -> bool:
@@ -60,7 +64,7 @@ def chance(found: Sequence[Change]) -> str:
     """How many changes have an interval that excludes zero, and how many would if nothing had changed; nothing where
     there are no intervals.
     """
-    intervals = sum(not math.isnan(change.difference.half_width) for change in found)
+    intervals = sum(has_interval(change.difference) for change in found)
     if not intervals:
         return ""
     clear, by_chance = sum(change.is_clear for change in found), max(round(intervals / 20), 1)

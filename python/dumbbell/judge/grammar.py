@@ -42,13 +42,13 @@ def bound(text: str, at: str = "--where") -> Bound:
     one, value = figure(name), float(number)
     if percent and (one.unit not in ("", "%") or not one.digits):
         raise ScenarioError(at, f'got "{text}", wanted a number{one.unit and f" in {one.unit}"}: {name} is no fraction')
-    if one.unit == "%" and not percent and 0 < abs(value) < 1:
-        meant = f'"{number}%" or "{100 * value:g}%"'
+    if one.scale > 1 and not percent and 0 < abs(value) < 1:
+        meant = f'"{number}%" or "{one.scale * value:g}%"'
         raise ScenarioError(at, f'got "{text}", wanted {meant}: {name} is percent in tables, a fraction in JSON')
     if one.is_fraction and not percent and value > 1:
         raise ScenarioError(at, f'got "{text}", wanted "{value / 100:g}" or "{value:g}%": {name} is at most 1')
     sign: Sign = match[2]  # type: ignore[assignment]
-    return Bound(name, sign, value / (100 if percent or one.unit == "%" else 1))
+    return Bound(name, sign, value / (100 if percent else one.scale))
 
 
 def precision(text: str, at: str = "--until") -> Precision:
@@ -61,7 +61,7 @@ def precision(text: str, at: str = "--until") -> Precision:
     if one.is_fraction and not match[4] and width > 1:
         meant = f'"{width / 100:g}", or "{width:g}%" of the mean'
         raise ScenarioError(at, f'got "{text}", wanted {meant}: {name} is at most 1')
-    return Precision(name, width / (100 if match[4] or one.unit == "%" else 1), bool(match[4]))
+    return Precision(name, width / (100 if match[4] else one.scale), bool(match[4]))
 
 
 def chosen(rows: Sequence[Row], texts: Iterable[str]) -> list[Row]:

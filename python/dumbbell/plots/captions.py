@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.results.experiment import repetitions
+from dumbbell.results.texts import several
 from dumbbell.units import FRAME_BYTES, bytes_text, rate_text, span_ns, span_text
 
 from . import groups, keys, look
@@ -51,7 +53,7 @@ def of_runs(
         found = {part(run, 0) for run in results}
         parts.append(found.pop() if len(found) == 1 else _SHARED.get(part, _nothing)(results))
     windows = {_window(run, window) for run in results}
-    counts = sorted({len(same) for same in repetitions(results)})
+    counts = sorted({len(same) for same in repetitions(results).values()})
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     shown = f", {marks} {_INTERVAL}" + (", cut at what is possible" if cut else "") if intervals else ""
     times = [f"{n} repetition{'s' if counts != [1] else ''}{shown}"]
@@ -62,13 +64,6 @@ def of_runs(
     if lacking:
         times.append(f"{lacking} of {len(results)} runs lack a value: means are of the others")
     return f"{', '.join(names)}: " + "; ".join([*filter(None, parts), *(windows if len(windows) == 1 else []), *times])
-
-
-def repetitions(results: Sequence[Result]) -> list[list[Result]]:
-    """Runs that differ only in their repetition, together."""
-    from dumbbell.results.load import Results
-
-    return [runs for _, runs in Results(results).groups()]
 
 
 def _rate(result: Result, number: int) -> str:
@@ -200,7 +195,7 @@ def _acks(result: Result, _: int) -> str:
 
 
 def _flows(result: Result, _: int) -> str:
-    made = [f"{group.size} x {_named(group)}" if group.size > 1 else _named(group) for group in groups.of(result)]
+    made = [several(str(group.size), _named(group), group.size) for group in groups.of(result)]
     return " + ".join(made) if len(made) <= 8 else f"{len(result.plan.flows)} flows of {len(made)} kinds"
 
 

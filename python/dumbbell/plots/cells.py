@@ -5,22 +5,24 @@ together.
 from __future__ import annotations
 
 from collections import Counter
-from math import isinf, isnan
+from math import isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, wrong
-from dumbbell.results.metrics import mean_interval
+from dumbbell.results.catalogue import Measured
+from dumbbell.results.experiment import repetitions
+from dumbbell.results.statistic import mean_interval
 
-from . import captions, groups, keys, look, reading
+from . import groups, keys, look, reading
 from .keys import FOLDER, SCENARIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dumbbell.plan.view import Window
+    from dumbbell.results.catalogue import Figure
     from dumbbell.results.load import Result, Results
 
-    from .figures import Metric
     from .groups import Group
     from .keys import VariedKey
 
@@ -42,7 +44,7 @@ class Cell(NamedTuple):
     sizes: tuple[int, int]
     """How many flows the group has, at least and at most over the repetitions: some arrive by chance."""
 
-    def interval(self, metric: Metric) -> tuple[float, float, float, bool]:
+    def interval(self, metric: Figure) -> tuple[float, float, float, bool]:
         """Mean, and the ends of its 95 % interval over the repetitions, cut to what is possible; whether they were."""
         mean, half, _ = mean_interval(self.values)
         if not half > 0:  # nan for a single one
@@ -56,7 +58,7 @@ class Found(NamedTuple):
 
     cells: list[Cell]
     keys: dict[str, VariedKey]
-    metric: Metric
+    metric: Figure
     lacking: int = 0
     """Runs in which a line or bar has no value, though it has one in others."""
     unreached: int = 0
@@ -172,8 +174,7 @@ def _is_scattered(along: VariedKey, parts: Sequence[VariedKey], runs: Sequence[R
 
 def collect(
     results: Results,
-    name: str,
-    metric: Metric,
+    metric: Figure,
     window: Window | None,
     *,
     needed: bool = True,
@@ -191,7 +192,7 @@ def collect(
     cells: list[Cell] = []
     lacking: list[set[int]] = []
     unreached = 0
-    for runs in captions.repetitions(list(results)):
+    for runs in repetitions(results).values():
         vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
         read: dict[int, list[tuple[Group | None, float]]] = {}
         for run in runs:
@@ -199,10 +200,10 @@ def collect(
             table_numbers = numbers[_source(run)]
             lacking.append({0} if metric.of_run else set(table_numbers.values()))
             for group in [None] if metric.of_run else read_groups[id(run)]:
-                value = metric.read(run, group, span)
-                if value is not None and not isnan(value):
+                value = metric.value(Measured(run, span), group.flows if group else ())
+                if value is not None:
                     number = 0 if group is None else table_numbers[group.table]
-                    read.setdefault(number, []).append((group, value))
+                    read.setdefault(number, []).append((group, value * metric.scale))
                     lacking[-1].discard(number)
         for number, same in sorted(read.items()):
             values = [value for _, value in same]
@@ -211,11 +212,10 @@ def collect(
                 continue
             cells.append(Cell(vary, runs[0], same[0][0], number, values, sizes_of([group for group, _ in same])))
     if unreached and not cells:
-        raise ResultError(f"{name} is not reached in any run, because too few transfers or messages ended")
+        raise ResultError(f"{metric.name} is not reached in any run, because too few transfers or messages ended")
     if not cells:
-        raise ResultError(
-            f"no run has {name}: {_why(name, windowed=window is not None or results[0].plan.window is not None)}"
-        )
+        is_windowed = window is not None or results[0].plan.window is not None
+        raise ResultError(f"no run has {metric.name}: {_why(metric.name, windowed=is_windowed)}")
     drawn = {cell.number for cell in cells}
     return Found(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking), unreached)
 
@@ -292,7 +292,7 @@ def label(
     varied: Sequence[VariedKey],
     x: VariedKey | None,
     cells: Sequence[Cell],
-    metric: Metric,
+    metric: Figure,
     *,
     panels: Sequence[VariedKey] = (),
 ) -> str:
@@ -353,14 +353,14 @@ def is_of(key: VariedKey, cells: Sequence[Cell]) -> bool:
     return all(cell.group is not None and cell.group.cca == cell.vary[key.key] for cell in cells)
 
 
-def _over(cells: Sequence[Cell], metric: Metric) -> list[str]:
+def _over(cells: Sequence[Cell], metric: Figure) -> list[str]:
     """Over how many flows a group's figure is, where they are several."""
     sizes = sorted({size for cell in cells if cell.group for size in cell.sizes})
     if not sizes or sizes[-1] == 1:
         return []
     count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    words = {"sum": "sum of", "mean": "mean of", "min": "of", "all": "over all of"}
-    return [f"{words[metric.how]} {count} flows"]
+    words = {"sum": "sum of", "mean": "mean of", "min": "of", "sd": "over all of", "": "over all of"}
+    return [f"{words[metric.over]} {count} flows"]
 
 
 def _of_run(cell: Cell, varied: Sequence[VariedKey]) -> str:

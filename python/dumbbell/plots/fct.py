@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError
 from dumbbell.results import metrics
+from dumbbell.results.catalogue import figure
+from dumbbell.results.experiment import repetitions
 
-from . import captions, cells, figures, groups, look, reading, style
+from . import captions, cells, groups, look, reading, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -198,14 +200,14 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
     runs = Results(_runs(results))
     varied = list(cells.varied_keys(runs, needed=False).values())
     made: list[Kind] = []
-    for same in captions.repetitions(list(runs)):
+    for same in repetitions(runs).values():
         vary = {key.key: key.value_of(same[0]) for key in varied}
         for pairs in groups.together(same):
             run, group = pairs[0]
             if not wanted(run, group):
                 continue
             cell = cells.Cell(vary, run, group, group.table, [], cells.sizes_of([of for _, of in pairs]))
-            made.append(Kind(cells.label(cell, varied, None, [], figures.METRICS["fct"]), group.cca, pairs))
+            made.append(Kind(cells.label(cell, varied, None, [], figure("fct")), group.cca, pairs))
     if len(made) > _LINES_MOST:
         raise ResultError(
             f"{len(made)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from dumbbell.errors import wrong
 from dumbbell.results.columns import flow_column
+from dumbbell.results.windows import chosen_flows
 from dumbbell.units import bytes_text
 
 from . import captions, groups, look, reading, series, style
@@ -122,7 +123,7 @@ def _rates(
     log: bool,
     page: style.Page,
 ) -> Axes:
-    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    chosen, span = chosen_flows(result, flows), reading.window_of(result, window)
     width = bin_of(result, bin_s, span)
     many = len(chosen) > series.LINES_MOST
     sheet = style.Sheet(ax, page, rows=2 if many and ax is None else 1, sharex=True)

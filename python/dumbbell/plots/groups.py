@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import wrong
 from dumbbell.results.texts import transport as transport_text
 
 from . import look
@@ -107,35 +106,3 @@ def flow_labels(groups: Sequence[Group]) -> dict[int, str]:
     """A label for each flow: its group's, with the flow's number before it where a group has several."""
     numbered = any(group.size > 1 for group in groups)
     return {flow: f"{flow}: {group.label}" if numbered else group.label for group in groups for flow in group.flows}
-
-
-def chosen(result: Result, text: str | Sequence[int] | None) -> list[int]:
-    """Numbers of the flows that ``--flows`` asks for: numbers, ranges, names of tables or controllers, separated by
-    commas.
-
-    Raises ScenarioError for one that is not there.
-    """
-    rows = result.plan.flows
-    if text is None:
-        return list(range(len(rows)))
-    found: list[int] = []
-    for word in text.split(",") if isinstance(text, str) else [str(i) for i in text]:
-        found += _chosen(result, word.strip(), len(rows))
-    return sorted(set(found))
-
-
-def _chosen(result: Result, word: str, count: int) -> list[int]:
-    first, dash, last = word.partition("-")
-    if first.isdecimal() and (last.isdecimal() if dash else True):
-        low, high = int(first), int(last or first)
-        if not low <= high < count:
-            raise wrong("--flows", word, f"flows of this run: 0 to {count - 1}")
-        return list(range(low, high + 1))
-    rows = result.plan.flows
-    same = [i for i, flow in enumerate(rows) if word and word in (flow.name, flow.cca, flow.transport.kind)]
-    if not same:
-        named = list(dict.fromkeys(name for flow in rows for name in (flow.name, flow.cca)))
-        raise wrong(
-            "--flows", word, f"numbers from 0 to {count - 1}, ranges such as 0-3, or names: {', '.join(named)}", named
-        )
-    return same

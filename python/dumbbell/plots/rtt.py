@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
+from dumbbell.results.windows import chosen_flows
+
 from . import captions, groups, reading, series, style
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def rtt(
         Whether the axes of the RTT are logarithmic.
     """
     result = style.one(results)
-    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    chosen, span = chosen_flows(result, flows), reading.window_of(result, window)
     sheet = style.Sheet(ax, page) if ax is not None else style.Sheet(None, page, columns=2, width_ratios=[2, 1])
     name, label = reading.rtt_column(result)
     series.lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, name, span, scale=1e-3), chosen)
@@ -70,7 +72,7 @@ def rtt_cdf(
     result = style.one(results)
     span = reading.window_of(result, window)
     sheet = style.Sheet(ax, page)
-    _cdf(sheet, sheet.ax, result, groups.chosen(result, flows), span, log=log)
+    _cdf(sheet, sheet.ax, result, chosen_flows(result, flows), span, log=log)
     sheet.finish(captions.of_run(result, window))
     return sheet.ax
 

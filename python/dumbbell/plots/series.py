@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results.columns import flow_column
 from dumbbell.results.texts import transport
+from dumbbell.results.windows import chosen_flows
 
 from . import captions, groups, look, reading, style, zeros
 
@@ -174,7 +175,7 @@ def of_column(
     scale: float = 1.0,
 ) -> Axes:
     """A figure of one column of the samples over time."""
-    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    chosen, span = chosen_flows(result, flows), reading.window_of(result, window)
     sheet = style.Sheet(ax, page)
     lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, name, span, scale=scale), chosen)
     time_axis(sheet.ax, span)

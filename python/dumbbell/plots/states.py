@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from dumbbell.errors import ResultError
+from dumbbell.results.windows import chosen_flows
 
 from . import captions, groups, reading, series, style
 
@@ -64,7 +65,7 @@ def states(
     from matplotlib.patches import Patch
 
     result = style.one(results)
-    chosen, span = groups.chosen(result, flows), reading.window_of(result, window)
+    chosen, span = chosen_flows(result, flows), reading.window_of(result, window)
     known = _known(result, chosen)
     sheet = style.Sheet(ax, page, height=0.9 + 0.3 * len(known))
     for name, colour in colours_of([name for stays in known.values() for name, _, _ in stays]).items():

@@ -8,8 +8,9 @@ from math import log10, pi
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from dumbbell.errors import ResultError, wrong
+from dumbbell.results.catalogue import figure
 
-from . import captions, cells, figures, groups, look, pooled, series, style, varied
+from . import captions, cells, groups, look, pooled, series, style, varied
 from .pooled import Point
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 #: What may stand along x: the metrics of its mean and of its 95th percentile.
 DELAYS = {"owd": ("owd", "owd_p95"), "queue": ("queue", "queue_p95"), "rtt": ("rtt", "rtt_p95")}
-_TITLES = {"owd": "One-way delay", "queue": "Queueing delay", "rtt": "RTT"}
 
 #: Repetitions from which their spread has an ellipse; panels of one figure.
 _ELLIPSE_FROM, _PANELS_MOST = 3, 12
@@ -88,7 +88,9 @@ def tradeoff(
     if len(found) < 2:
         raise ResultError("one point shows no trade-off: give runs of several controllers, or with several flow tables")
     if pool:
-        return pooled.draw(found, results, _TITLES[delay], window, note=note, ax=ax, page=page)
+        return pooled.draw(
+            found, results, figure(delay).long.removesuffix(", mean"), window, note=note, ax=ax, page=page
+        )
     paths = list(dict.fromkeys(point.path for point in found))
     if len(paths) > _PANELS_MOST or (ax is not None and len(paths) > 1):
         raise ResultError(
@@ -114,8 +116,8 @@ def tradeoff(
     for i, (path, one) in enumerate(zip(paths, sheet.axes)):
         here = [point for point in found if point.path == path]
         panels.append(_panel(sheet, one, here, log=wide if log is None else log))
-        one.set_xlabel(f"{_TITLES[delay]}, mean (ms)")
-        one.set_ylabel("Goodput (Mbit/s)" if i % shape.columns == 0 else "")
+        one.set_xlabel(figure(delay).axis_title)
+        one.set_ylabel(figure("goodput").axis_title if i % shape.columns == 0 else "")
     _label(sheet, panels, is_full=fullest > _LABELS_MOST)
     for unused in sheet.axes[len(paths) :]:
         unused.remove()
@@ -139,7 +141,7 @@ def points(
 ) -> list[Point]:
     """The points of all groups; a path is what varies besides controllers."""
     read = [
-        cells.collect(results, name, figures.metric(name), window, needed=False, grouped=grouped)
+        cells.collect(results, figure(name), window, needed=False, grouped=grouped)
         for name in ("goodput", *DELAYS[delay])
     ]
     keys = list(read[0].keys.values())
@@ -164,7 +166,7 @@ def points(
             )
         path = tuple(str(cell.vary[key.key]) for key in others)
         title = ", ".join(key.phrase(cell.vary[key.key]) for key in others)
-        label = cells.label(cell, [key for key in keys if key.is_cca], None, [cell], figures.METRICS["goodput"])
+        label = cells.label(cell, [key for key in keys if key.is_cca], None, [cell], figure("goodput"))
         assert cell.group is not None
         made.append(
             Point(path, title, label, cell.group.cca, cell, cell.values, *(one.values for one in delays if one))

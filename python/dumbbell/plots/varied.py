@@ -119,7 +119,7 @@ def panel(
         sheet.entry(drawn, "link rate")
     tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *([] if rate is None else [rate]), *others]
     lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
-    _axes(sheet, ax, found, layout, ends=None if log else _ends(lowest, max(tops), found.metric.most))
+    _axes(sheet, ax, found, layout, ends=None if log else _ends(lowest, max(tops), found.metric.bound))
 
 
 def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:

@@ -9,8 +9,9 @@ from math import prod
 from typing import TYPE_CHECKING, Unpack
 
 from dumbbell.errors import ResultError, wrong
+from dumbbell.results.catalogue import canonical, figure
 
-from . import captions, cells, figures, groups, style, varied, zeros
+from . import captions, cells, groups, style, varied, zeros
 from .varied import Layout
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def vary(
     ax
         Axes to draw into, for a figure of one panel; a new figure unless given.
     metric
-        A name in `METRICS`.
+        The name of a figure, as `dumbbell show --columns` takes it (docs/metrics.md).
     x
         The varied key along x, such as ``path.buffer``; unless given, the buffer if it varies, else the first key with
         numbers.
@@ -78,7 +79,7 @@ def vary(
     ResultError
         Where nothing varies, no run has the metric, or too much varies for one figure.
     """
-    found = cells.collect(results, metric, figures.metric(metric), window, along=x, as_points=True)
+    found = cells.collect(results, figure(canonical(metric, "--metric")), window, along=x, as_points=True)
     if log:
         zeros.refuse_only(cell.interval(found.metric)[0] for cell in found.cells)
     layout = layout_of(found, x, panels, form)
@@ -111,7 +112,7 @@ def _with_jain(
     """Jain's index above, the metric below, on one x axis (the layout of Kfoury et al., Fig. 11); returns the lower
     axes.
     """
-    index = cells.collect(results, "jain", figures.METRICS["jain"], window, along=layout.x.key, as_points=True)
+    index = cells.collect(results, figure("jain"), window, along=layout.x.key, as_points=True)
     sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
     above, below = sheet.axes
     (rows,) = varied.rows_of([found.cells], found, layout)

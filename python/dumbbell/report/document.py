@@ -9,11 +9,12 @@ from dumbbell.errors import ResultError
 from dumbbell.judge import change as changing
 from dumbbell.judge.change import Change
 from dumbbell.results import figures
-from dumbbell.results.catalogue import figure
-from dumbbell.results.texts import difference_text, half_text, mean_text
+from dumbbell.results.catalogue import figure, shown
+from dumbbell.results.manifest import unfinished
+from dumbbell.results.texts import change_text, mean_text
 
 from . import looks, origin, overtime, route, spread, sweeps, words
-from .gathered import Gathered, labels, unfinished
+from .gathered import Gathered, labels
 from .table import rows, table
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 #: Version of the page's data.
 VERSION = 1
-#: Figures whose change from one folder to the other is shown.
-CHANGED = ("goodput", "share", "retrans_rate", "srtt", "fct", "jain", "utilization", "queue", "drops")
 CHANGES_MOST = 400
 
 
@@ -64,7 +63,9 @@ def origin_of_page() -> str:
 def warnings(gathered: Gathered) -> list[dict[str, Any]]:
     """Each warning with the runs that it is of; what is missing first."""
     runs = gathered.runs
-    found: dict[str, list[str]] = {note: [] for folder in gathered.folders if (note := unfinished(folder))}
+    found: dict[str, list[str]] = {
+        f"{folder.name}: {note}": [] for folder in gathered.folders if (note := unfinished(folder.path))
+    }
     for run, name in zip(runs, labels([run.result for run in runs]) if runs else []):
         for text in run.result.warnings:
             found.setdefault(text, []).append(name)
@@ -77,20 +78,19 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
         return None
     try:
         sides = [_side(folder.runs) for folder in gathered.folders]
-        found, gone, new = changing.changes(sides[0], sides[1], CHANGED)
+        found, gone, new = changing.changes(sides[0], sides[1], shown("diff"))
     except ResultError:
         return None
+    found = [change for change in found if not change.is_idle]
     made = []
     for change in found[:CHANGES_MOST]:
-        one = figure(change.name)
-        half = half_text(change.name, change.difference)
         before, after = (side.values[change.name] for side in (change.before, change.after))
         made.append({
             "case": ", ".join(str(value) for key, value in change.after.vary.items()),
             "flow": change.names,
-            "figure": f"{one.title}{', ' + one.unit if one.unit else ''}",
+            "figure": figure(change.name).heading,
             "before": mean_text(change.name, before), "after": mean_text(change.name, after),
-            "change": difference_text(change.name, change.difference) + (f" ± {half}" if half else ""),
+            "change": change_text(change.name, change.difference),
             "clear": change.is_clear,
         })  # fmt: skip
     return {
@@ -112,5 +112,5 @@ def _side(runs: Sequence[Measured]) -> list[figures.Row]:
     """The rows of a folder, without the folder itself as a varied key."""
     return [
         replace(row, vary={key: value for key, value in row.vary.items() if key != "folder"})
-        for row in rows(runs, CHANGED)
+        for row in rows(runs, shown("diff"))
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dumbbell.errors import ResultError
 from dumbbell.plots import keys
 from dumbbell.plots.keys import FOLDER
-from dumbbell.results import figures, manifest
+from dumbbell.results import figures
 from dumbbell.results.load import Results, load
 
 if TYPE_CHECKING:
@@ -106,13 +106,3 @@ def labels(runs: Sequence[Result]) -> list[str]:
         words += [f"repetition {run.repetition}"] if repeated else []
         made.append(", ".join(words) or run.name)
     return made
-
-
-def unfinished(folder: Folder) -> str:
-    """What is to be said of a sweep that is not complete; nothing of one that is."""
-    try:
-        expected = manifest.expected_runs(folder.path)
-        missing = [name for name in expected if not (folder.path / name / "manifest.json").is_file()]
-    except (OSError, ValueError):
-        return ""
-    return f"{folder.name}: {len(expected) - len(missing)} of {len(expected)} runs are there" if missing else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.plots import captions, groups, keys, look
+from dumbbell.results.texts import several
 from dumbbell.units import bytes_text, rate_text, span_text
 
 from .looks import pair
@@ -57,7 +58,7 @@ def _sender(group: groups.Group, run: Result) -> dict[str, Any]:
     rtts = sorted({flow.rtt_ns for flow in flows})
     starts = sorted({flow.start_ns for flow in flows})
     return {
-        "label": (f"{group.size} x " if group.size > 1 else "") + group.label,
+        "label": several(str(group.size), group.label, group.size),
         "cca": look.name(group.cca),
         "colour": pair(look.of(group.cca).colour),
         "rtt": "RTT " + (span_text(rtts[0]) if len(rtts) == 1 else f"{span_text(rtts[0])} to {span_text(rtts[-1])}"),

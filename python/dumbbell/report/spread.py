@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dumbbell.plots import captions, figures, groups, look, reading
-from dumbbell.results import figures as rows_of
-from dumbbell.results import metrics
-from dumbbell.results.texts import half_text, mean_text
+from dumbbell.plots import groups, look, reading
+from dumbbell.results import figures, metrics
+from dumbbell.results.catalogue import figure, shown
+from dumbbell.results.experiment import Key, repetitions
+from dumbbell.results.texts import interval_text
 
 from . import looks
 from .gathered import labels
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 CASES_MOST = 100
 #: Percentiles through which a distribution is drawn: 0 to 100.
 PERCENTILES = 101
-#: Figures of which every repetition is shown.
-REPEATED = ("goodput", "share", "srtt", "retrans_rate", "fct", "jain", "utilization", "queue", "drops")
 
 
 def _rtts(result: Result, group: Group | None, window: Window, *, column: str = "rtt_us") -> Column:
@@ -73,7 +71,7 @@ KINDS: dict[str, _Kind] = {
 def distributions(runs: Sequence[Measured]) -> tuple[list[dict[str, Any]], list[str]]:
     """Of each kind and combination, repetitions together, the percentiles 0 to 100 of each group."""
     windows = {id(run.result): run.window for run in runs}
-    cases = captions.repetitions([run.result for run in runs])
+    cases = list(repetitions(run.result for run in runs).values())
     notes = (
         [f"Distributions of the first {CASES_MOST} of {len(cases)} combinations."] if len(cases) > CASES_MOST else []
     )
@@ -123,41 +121,36 @@ def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     """Each figure of each combination with its repetitions, its mean and its 95 % interval; nothing where nothing is
     repeated.
     """
-    found = [row for run in runs for row in rows_of.rows(run, REPEATED, by=rows_of.default_by(runs))]
-    whole = [(rows_of.mean_row(same), same) for same in rows_of.repetitions(found) if len(same) > 1]
+    wanted = shown("repeated")
+    found = [row for run in runs for row in figures.rows(run, wanted, by=figures.default_by(runs))]
+    whole = [(figures.mean_row(same), same) for same in figures.together(found).values() if len(same) > 1]
     names = _names(runs)
     made = []
-    for name in REPEATED:
-        metric = figures.METRICS[name]
+    for name in wanted:
+        one = figure(name)
         rows = [_repeated(row, name, same, names) for row, same in whole if name in row.values]
-        if metric.of_run:
+        if one.of_run:
             rows = list({row["case"]: {**row, "flow": ""} for row in reversed(rows)}.values())[::-1]
         if rows:
-            made.append({"metric": name, "title": metric.axis_title, "rows": rows})
+            made.append({"metric": name, "title": one.axis_title, "rows": rows})
     return made
 
 
-def _names(runs: Sequence[Measured]) -> dict[str, str]:
-    firsts = [same[0] for same in captions.repetitions([run.result for run in runs])]
-    return {_key(first.name, first.vary): name for first, name in zip(firsts, labels(firsts))}
+def _names(runs: Sequence[Measured]) -> dict[Key, str]:
+    firsts = [same[0] for same in repetitions(run.result for run in runs).values()]
+    return {first.experiment: name for first, name in zip(firsts, labels(firsts))}
 
 
-def _key(name: str, vary: object) -> str:
-    return f"{name} {vary!r}"
-
-
-def _repeated(row: Row, name: str, same: Sequence[Row], names: dict[str, str]) -> dict[str, Any]:
+def _repeated(row: Row, name: str, same: Sequence[Row], names: dict[Key, str]) -> dict[str, Any]:
     """A figure of a row, and of each of the repetitions that it is the mean of."""
-    metric = figures.METRICS[name]
-    scale = 100 if metric.unit == "%" else 1
-    value = row.values[name]
-    half = value.half_width * scale
+    of, value = figure(name), row.values[name]
+    mean, half = value.mean * of.scale, value.half and value.half * of.scale
     return {
-        "case": names.get(_key(row.scenario, row.vary), row.scenario),
+        "case": names.get(row.experiment, row.scenario),
         "flow": row.name if row.flow is None or row.flows > 1 else f"{row.flow}: {row.name}",
         "colour": looks.pair(look.of(row.cca).colour),
-        "mean": float(f"{value.mean * scale:.6g}"),
-        "interval": None if isnan(half) else [float(f"{end:.6g}") for end in metric.possible(value.mean * scale, half)],
-        "text": f"{mean_text(name, value)} ± {half_text(name, value)}" if not isnan(half) else mean_text(name, value),
-        "values": [float(f"{one.values[name].mean * scale:.6g}") for one in same if name in one.values],
+        "mean": float(f"{mean:.6g}"),
+        "interval": None if half is None else [float(f"{end:.6g}") for end in of.possible(mean, half)],
+        "text": interval_text(name, value),
+        "values": [float(f"{one.values[name].mean * of.scale:.6g}") for one in same if name in one.values],
     }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import DumbbellError, ResultError
-from dumbbell.plots import captions, cells, figures, look, ticks, varied
+from dumbbell.plots import captions, cells, look, ticks, varied
 from dumbbell.plots.vary import layout_of, parts_of
+from dumbbell.results.catalogue import figure, shown
+from dumbbell.results.statistic import finite
 
 from . import looks
 
@@ -20,12 +22,6 @@ if TYPE_CHECKING:
     from dumbbell.results.load import Results
 
     from .gathered import Gathered
-
-#: What is drawn of a sweep, where its runs have it.
-METRICS = (
-    "goodput", "share", "goodput_flow_mean", "retrans_rate", "rtt", "srtt_p95", "jain", "utilization", "queue",
-    "queue_p95", "drops", "marks", "fct", "fct_p99", "latency", "latency_p99",
-)  # fmt: skip
 
 
 def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
@@ -55,13 +51,13 @@ def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
 
 def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str, Any]], list[str]]:
     made, notes = [], []
-    for metric in METRICS:
-        known = figures.METRICS[metric]
+    for metric in shown("sweep"):
+        known = figure(metric)
         try:
-            found = cells.collect(runs, metric, known, window, as_points=True)
+            found = cells.collect(runs, known, window, as_points=True)
         except DumbbellError:
             continue  # a metric that these runs have not
-        if all(not any(cell.values) for cell in found.cells) and metric in ("marks", "drops"):
+        if all(not any(cell.values) for cell in found.cells) and known.counts:
             continue
         forms: list[dict[str, Any]] = []
         for form in (None, "heat"):
@@ -69,7 +65,7 @@ def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str,
                 layout = layout_of(found, None, None, form)
             except DumbbellError as error:
                 if form is None:
-                    notes.append(f"{name + ': ' if name else ''}{known.title}: {error}")
+                    notes.append(f"{name + ': ' if name else ''}{known.long}: {error}")
                 continue
             if layout.form not in [one["form"] for one in forms]:
                 forms.append(_figure(found, layout))
@@ -84,9 +80,8 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
     """The figure of a metric over the first runs of a sweep whose keys take the values of `whole`, on the axis of all
     of them; None while none of the runs has that metric.
     """
-    known = figures.METRICS[metric]
     try:
-        found = cells.collect(runs, metric, known, None, whole=whole, as_points=True)
+        found = cells.collect(runs, figure(metric), None, whole=whole, as_points=True)
         layout = layout_of(found, None, None, None)
     except DumbbellError:
         return None
@@ -96,8 +91,8 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
 def _named(found: Found, runs: Results, window: Window | None) -> dict[str, Any]:
     """Title, unit and caption of a figure."""
     known = found.metric
-    most = None if known.most == float("inf") else known.most
-    return {"title": known.title, "unit": known.unit, "caption": _caption(found, runs, window), "most": most}
+    most = finite(known.bound)
+    return {"title": known.long, "unit": known.axis_unit, "caption": _caption(found, runs, window), "most": most}
 
 
 def _caption(found: Found, runs: Results, window: Window | None, *, marks: str = "whiskers:") -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from dumbbell.plots import groups, look
 from dumbbell.results import figures
-from dumbbell.results.texts import mean_text
+from dumbbell.results.experiment import repetitions
+from dumbbell.results.texts import mean_text, partly_text, percent_text
 from dumbbell.units import rate_text
 
 from .gathered import labels
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from dumbbell.results.figures import Row
     from dumbbell.results.load import Result
 
-_NAMES = ("goodput", "share", "fct", "jain", "drops", "marks")
-#: Of each link that is told of.
-_OF_LINK = ("utilization", "queue", "queue_p95")
+#: What the sentences are made of: figures of flows, and of each link that they tell of.
+_OF_FLOWS, _OF_LINK = ("goodput", "share", "jain"), ("utilization", "queue", "queue_p95")
 #: Most links of one run that are told of.
 _LINKS = 4
 #: Combinations that are told one by one; of more, the extremes are.
@@ -37,17 +37,12 @@ def verdict(runs: Sequence[Measured]) -> list[str]:
             row
             for run in runs
             for row in figures.rows(
-                run, [*_NAMES, *(name + at for at in _told_links(run.result.plan) for name in _OF_LINK)], by="table"
+                run, [*_OF_FLOWS, *(name + at for at in _told_links(run.result.plan) for name in _OF_LINK)], by="table"
             )
         ]
     )
-    cases: dict[str, list[Row]] = {}
-    for row in found:
-        cases.setdefault(row.scenario + repr(row.vary), []).append(row)
-    same: dict[str, list[Result]] = {}
-    for run in runs:
-        same.setdefault(run.result.name + repr(run.result.vary), []).append(run.result)
-    first = {key: repetitions[0] for key, repetitions in same.items()}
+    cases, same = repetitions(found), repetitions(run.result for run in runs)
+    first = {key: results[0] for key, results in same.items()}
     if not cases:
         return []
     if len(cases) <= _TOLD:
@@ -76,9 +71,7 @@ def _of_case(rows: Sequence[Row], run: Result) -> str:
     said += "".join(_of_link(rows[0], at, link) for at, link in _told_links(run.plan).items())
     jain = rows[0].values.get("jain")
     if jain is not None and len(rows) > 1:
-        lacking = rows[0].lacking("jain")
-        of = f" in {jain.n} of {rows[0].n} repetitions; the others have none" if lacking else ""
-        said += f" Jain's index is {mean_text('jain', jain)}{of}."
+        said += f" Jain's index is {mean_text('jain', jain)}{partly_text(rows[0].lacking('jain'), rows[0].n)}."
     return said + (f" Parts of the bytes and Jain's index {_BOTH_WAYS}" if run.plan.mixes_directions else "")
 
 
@@ -88,7 +81,7 @@ def _of_link(row: Row, at: str, link: LinkView) -> str:
     if full is None:
         return ""
     rate = f" of {rate_text(link.rate_bps)}" if link.is_constant else ""
-    said = f" The link{f' {link.name}' if at else ''}{rate} was {full.mean * 100:.1f} % full"
+    said = f" The link{f' {link.name}' if at else ''}{rate} was {percent_text(full.mean)} full"
     if queue is not None:
         said += f"; its queue was {mean_text('queue', queue)} ms long on average"
         said += f", {mean_text('queue_p95', late)} ms at the 95th percentile" if late is not None else ""
@@ -101,7 +94,7 @@ def _got(row: Row, count: int, of: str) -> str:
         return ""
     name = _name(row)
     who = f"{row.size} flows of {name}" if row.flows > 1 else name
-    part = f" ({share.mean * 100:.1f} %{of})" if share is not None and count > 1 else ""
+    part = f" ({percent_text(share.mean)}{of})" if share is not None and count > 1 else ""
     return f"{who} got {mean_text('goodput', goodput)} Mbit/s{part}"
 
 
@@ -122,21 +115,21 @@ def _listed(parts: Sequence[str]) -> str:
 
 def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) -> list[str]:
     """The extremes. `runs` are the repetitions of each case."""
-    names = labels([repetitions[0] for repetitions in runs])
+    names = labels([same[0] for same in runs])
     said = [f"{sum(map(len, runs))} runs of {len(cases)} combinations."]
     by_name: dict[str, list[tuple[float, str]]] = {}
-    for rows, name, repetitions in zip(cases, names, runs):
-        found = {pairs[0][1].table: pairs[0][1].label for pairs in groups.together(repetitions)}
+    for rows, name, same in zip(cases, names, runs):
+        found = {pairs[0][1].table: pairs[0][1].label for pairs in groups.together(same)}
         for row in rows:
             share = row.value("share")
             if share is not None and len(rows) > 1:
                 by_name.setdefault(found.get(row.table, row.name), []).append((share, name))
     for label in list(by_name)[:6]:
-        low, high = min(by_name[label]), max(by_name[label])
-        said.append(f"{label} got {low[0] * 100:.1f} % ({low[1]}) to {high[0] * 100:.1f} % ({high[1]}) of the bytes.")
-    if by_name and any(repetitions[0].plan.mixes_directions for repetitions in runs):
+        low, high = (f"{percent_text(part)} ({name})" for part, name in (min(by_name[label]), max(by_name[label])))
+        said.append(f"{label} got {low} to {high} of the bytes.")
+    if by_name and any(same[0].plan.mixes_directions for same in runs):
         said.append(f"Parts of the bytes {_BOTH_WAYS}")
-    told = dict.fromkeys(at for repetitions in runs for at in _told_links(repetitions[0].plan))
+    told = dict.fromkeys(at for same in runs for at in _told_links(same[0].plan))
     for at in told:
         link = f"link {at[1:]}" if at else "link"
         said += _extremes(cases, names, "utilization" + at, f"The {link} was {{}} to {{}} % full", scale=100)

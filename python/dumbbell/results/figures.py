@@ -6,18 +6,21 @@ The figures are those of `catalogue.py`; what they mean is said in `metrics.py`.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.units import value_text
+
 from . import metrics
 from .catalogue import Measured, figure
+from .experiment import Key, key_of
 from .manifest import FlowSummary, LinkSummary, Summary
-from .statistic import Interval, Sample, joined
-from .windows import inside
+from .statistic import Interval, Sample, finite, joined, known
+from .texts import several, transport
+from .windows import chosen_flows, inside
 
 if TYPE_CHECKING:
     from dumbbell.plan.view import Window
@@ -63,10 +66,27 @@ class Row:
         """Mean of each figure, half width of its 95 % interval (nan for one run), and how many repetitions have it."""
         return {name: sample.interval for name, sample in self.samples.items()}
 
+    @cached_property
+    def experiment(self) -> Key:
+        """Which experiment it is of: its scenario and varied values."""
+        return key_of(self.scenario, self.vary)
+
+    def vary_text(self, key: str) -> str:
+        """The value of a varied key; empty where it does not have that key."""
+        return value_text(self.vary[key]) if key in self.vary else ""
+
     @property
     def size(self) -> str:
         """How many flows it is of, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
         return f"{self.flows}" if self.flows_min == self.flows else f"{self.flows_min} to {self.flows}"
+
+    @property
+    def label(self) -> str:
+        """Whose figures it has: how many flows, their name, and the transport where that is not TCP and the name does
+        not say it, as in ``52 x web (QUIC)``.
+        """
+        is_said = self.transport == "tcp" or self.transport in self.name.casefold()
+        return several(self.size, self.name, self.flows) + ("" if is_said else f" ({transport(self.transport)})")
 
     def sample(self, name: str) -> Sample:
         """A figure in the repetitions, also one that none has."""
@@ -74,20 +94,25 @@ class Row:
 
     def value(self, name: str) -> float | None:
         """The mean of a figure; None where there is none."""
-        known = self.values.get(name)
-        return None if known is None else known.mean
+        interval = self.values.get(name)
+        return None if interval is None else interval.mean
 
     def lacking(self, name: str) -> int:
         """How many of the repetitions do not have a figure."""
         return self.sample(name).lacking
 
 
+def varied_keys(rows: Iterable[Row]) -> list[str]:
+    """The keys that any of these rows varies, in order of appearance."""
+    return list(dict.fromkeys(key for row in rows for key in row.vary))
+
+
 def is_rate_another_share(rows: Sequence[Row]) -> bool:
     """Whether the rates of one run's flows divide otherwise than their shares, by more than 0.01: a share is of all
     bytes, a rate is over the flow's own time.
     """
-    known = [(row.value("goodput"), row.value("share")) for row in rows]
-    pairs = [(rate, share) for rate, share in known if rate is not None and share is not None]
+    figures = [(row.value("goodput"), row.value("share")) for row in rows]
+    pairs = [(rate, share) for rate, share in figures if rate is not None and share is not None]
     total = sum(rate for rate, _ in pairs)
     return total > 0 and any(abs(rate / total - share) > 0.01 for rate, share in pairs)
 
@@ -111,11 +136,7 @@ def selections(result: Result, by: str, only: str | None = None) -> list[tuple[i
     """Which flows make a row: (the flow's number, or None for several; the flows). `only` picks numbers, ranges and
     names, with commas between.
     """
-    chosen = (
-        list(range(len(result.plan.flows)))
-        if only is None
-        else sorted({i for word in only.split(",") for i in _picked(result, word.strip())})
-    )
+    chosen = chosen_flows(result, only)
     if by == "flow":
         return [(i, [i]) for i in chosen]
     if by == "run":
@@ -125,29 +146,19 @@ def selections(result: Result, by: str, only: str | None = None) -> list[tuple[i
     return [(members[0] if len(members) == 1 else None, members) for members in groups if members]
 
 
-def _picked(result: Result, word: str) -> list[int]:
-    first, dash, last = word.partition("-")
-    if first.isdecimal() and (last.isdecimal() if dash else True):
-        return metrics.flows_of(result, list(range(int(first), min(int(last or first), 10**6) + 1)))
-    return metrics.flows_of(result, word)
-
-
 def rows(run: Measured, names: Iterable[str], *, by: str = "flow", only: str | None = None) -> list[Row]:
     """The figures of one run, a row for each flow, table or all."""
     wanted = [(name, figure(name)) for name in names]
-    of_run = {name: value for name, one in wanted if one.of_run and _is_known(value := one.read(run, []))}
+    of_run = {name: value for name, one in wanted if one.of_run and (value := one.value(run)) is not None}
     made = []
     for number, flows in selections(run.result, by, only):
-        values = {name: value for name, one in wanted if not one.of_run and _is_known(value := one.read(run, flows))}
+        own = {name: one.value(run, flows) for name, one in wanted if not one.of_run}
+        values = {name: value for name, value in own.items() if value is not None}
         made.append(_row(run.result, number, flows, {**values, **of_run}, by))
     return made
 
 
-def _is_known(value: float | None) -> bool:
-    return value is not None and not math.isnan(value)
-
-
-def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, float | None], by: str) -> Row:
+def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, float], by: str) -> Row:
     planned = [result.plan.flows[i] for i in flows]
     names, ccas, carriers = (
         list(dict.fromkeys(found)) for found in zip(*((one.name, one.cca, one.transport.kind) for one in planned))
@@ -167,12 +178,7 @@ def over_repetitions(made: Sequence[Row]) -> list[Row]:
     """Rows that differ only in their repetition, as their means with 95 % intervals; never rows of different
     experiments.
     """
-    return [mean_row(same) for same in repetitions(made)]
-
-
-def repetitions(made: Sequence[Row]) -> list[list[Row]]:
-    """Rows that differ only in their repetition, together; never rows of different experiments."""
-    return list(together(made).values())
+    return [mean_row(same) for same in together(made).values()]
 
 
 def together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
@@ -180,9 +186,10 @@ def together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ..
     found: dict[tuple[Any, ...], list[Row]] = {}
     seen: dict[tuple[Any, ...], int] = {}
     for row in made:
-        of_run = (row.scenario, json.dumps(row.vary, sort_keys=True), row.repetition, row.run, row.table)
+        of_run = (row.experiment, row.repetition, row.run, row.table)
         nth = seen[of_run] = seen.get(of_run, -1) + 1
-        found.setdefault(("" if of_one else row.scenario, of_run[1], row.table, nth), []).append(row)
+        scenario, vary = row.experiment
+        found.setdefault(("" if of_one else scenario, vary, row.table, nth), []).append(row)
     return found
 
 
@@ -247,17 +254,13 @@ def _link_summary(result: Result, link: int, window: Window) -> LinkSummary:
     )  # fmt: skip
 
 
-def finite(value: float | None) -> float | None:
-    """A number as JSON has it, which knows neither nan nor infinity: None for these."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def link_rows(run: Measured) -> list[tuple[str, Mapping[str, float | None]]]:
-    """The recorded links by name, with their figures; the bottleneck first."""
-    found = summary(run).data_links
-    fields = ("utilization", "queue_mean_ms", "queue_p95_ms", "drops", "marks", "drop_rate")
-    links = run.result.plan.recorded_links
-    return [(planned.name, {name: one[name] for name in fields}) for planned, one in zip(links, found)]
+def link_rows(run: Measured, names: Iterable[str]) -> list[tuple[str, dict[str, float | None]]]:
+    """The recorded links by name, with these figures; the bottleneck first."""
+    readers = {name: figure(name).of_link for name in names}
+    return [
+        (link.name, {name: known(read(run.result, i, run.window)) for name, read in readers.items() if read})
+        for i, link in enumerate(run.result.plan.recorded_links)
+    ]
 
 
 def steady(run: Measured) -> int:

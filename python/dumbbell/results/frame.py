@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.units import value_text
 
 from . import figures
-from .catalogue import Measured
+from .catalogue import Measured, figure, shown
 from .lines import known_flow
-from .texts import mean_text
+from .texts import interval_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 OF_RUN = ("run", "scenario", "repetition", "seed")
 #: Runs that a notebook shows.
 ROWS_HTML = 40
-#: What a notebook shows of the flows of a `[[flow]]` table, by the names of the catalogue.
-_SHOWN = {
-    "share": "share",
-    "goodput_flow_mean": "goodput of a flow, Mbit/s",
-    "srtt": "srtt, ms",
-    "utilization": "utilization",
-    "queue": "queue, ms",
-}
 
 
 def column_name(key: str) -> str:
@@ -100,7 +92,12 @@ def html(results: Sequence[Result]) -> str:
     if not runs:
         return "<p>no runs</p>"
     is_windowed = any(run.window for run in runs)
-    heads = ["run", *(["window, s"] if is_windowed else []), "flow", *_SHOWN.values()]
+    heads = [
+        "run",
+        *(["window, s"] if is_windowed else []),
+        "flow",
+        *(figure(name).heading for name in shown("notebook")),
+    ]
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
@@ -115,13 +112,14 @@ def html(results: Sequence[Result]) -> str:
 
 def _cells(run: Measured, *, is_windowed: bool) -> list[list[str]]:
     """The rows of a run."""
+    names = shown("notebook")
     start, end = run.window or (0.0, run.result.plan.duration_s)
     first = [run.result.folder.name, *([f"{start:g} to {end:g}"] if is_windowed else [])]
     return [
         [
             *first,
-            row.name if row.flows == 1 else f"{row.size} x {row.name}",
-            *(mean_text(name, row.values[name]) if name in row.values else "" for name in _SHOWN),
+            row.label,
+            *(interval_text(name, row.values.get(name)) for name in names),
         ]
-        for row in figures.rows(run, _SHOWN, by="table")
+        for row in figures.rows(run, names, by="table")
     ]

@@ -5,7 +5,6 @@ widths of their intervals.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
 from typing import Any
 
 from msgspec import to_builtins
@@ -14,7 +13,7 @@ from . import figures
 from .catalogue import FIGURES, Measured, figure
 from .figures import Row
 from .manifest import FlowSummary
-from .statistic import Interval, mean_interval
+from .statistic import Interval, finite, mean_interval
 
 #: Figures that the summary of a flow has.
 USUAL = tuple(name for name, one in FIGURES.items() if not one.of_run and one.field in FlowSummary.__struct_fields__)
@@ -73,9 +72,9 @@ def _merged(found: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
 def _with_widths(means: Mapping[str, Interval | None], n: int) -> dict[str, Any]:
     """The means of `n` repetitions with their half widths; `lacking` has how many of these a mean is not of."""
     known = {name: one for name, one in means.items() if one is not None}
-    widths = {name: one.half_width for name, one in known.items() if not isnan(one.half_width)}
+    widths = {name: one.half for name, one in known.items() if one.half is not None}
     lacking = {name: n - one.n for name, one in known.items() if one.n < n}
-    made = {name: None if one is None else figures.finite(one.mean) for name, one in means.items()}
+    made = {name: None if one is None else finite(one.mean) for name, one in means.items()}
     return {**made, "half_width": widths, **({"lacking": lacking} if lacking else {})}
 
 
@@ -95,11 +94,11 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
 
 def known_flow(flow: FlowSummary) -> dict[str, Any]:
     """The summary of a flow; its goodput is null where it was not there."""
-    return {**to_builtins(flow), "goodput_mbps": figures.finite(flow.goodput_mbps)}
+    return {**to_builtins(flow), "goodput_mbps": finite(flow.goodput_mbps)}
 
 
 def _extra(row: Row, names: Sequence[str]) -> dict[str, float | None]:
-    return {figure(name).field: figures.finite(row.value(name)) for name in names}
+    return {figure(name).field: finite(row.value(name)) for name in names}
 
 
 def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
@@ -111,6 +110,6 @@ def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
         **(
             _with_widths(means, row.n)
             if row.n > 1
-            else {field: one and figures.finite(one.mean) for field, one in means.items()}
+            else {field: one and finite(one.mean) for field, one in means.items()}
         ),
     }

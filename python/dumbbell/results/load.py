@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from dumbbell.errors import ResultError, listed
 
+from .experiment import repetitions
 from .result import COLUMNS, Result
 
 if TYPE_CHECKING:
@@ -67,10 +67,7 @@ class Results(Sequence[Result]):
 
     def groups(self) -> Iterator[tuple[dict[str, Any], list[Result]]]:
         """Runs that differ only in their repetition, together, with what they share."""
-        grouped: dict[str, list[Result]] = {}
-        for run in self.runs:
-            grouped.setdefault(run.name + json.dumps(run.vary), []).append(run)
-        return iter([(runs[0].vary, runs) for runs in grouped.values()])
+        return iter([(runs[0].vary, runs) for runs in repetitions(self.runs).values()])
 
     def samples(self) -> pa.Table:
         """The samples of all runs as one table, with columns that say which run a row is of (`table`)."""

@@ -153,6 +153,18 @@ def expected_runs(folder: Path) -> list[str]:
         raise ValueError(_said(error)) from None
 
 
+def unfinished(folder: Path) -> str:
+    """How many of a sweep's runs are there, as in ``5 of 6 runs are there``; empty where none is missing, or nobody
+    knows.
+    """
+    try:
+        expected = expected_runs(folder)
+        missing = [name for name in expected if not (folder / name / "manifest.json").is_file()]
+    except (OSError, ValueError):
+        return ""
+    return f"{len(expected) - len(missing)} of {len(expected)} runs are there" if missing else ""
+
+
 def _said(error: Exception) -> str:
     """What is wrong, and where, as a person would name the place."""
     if isinstance(error, RecursionError):

@@ -18,6 +18,7 @@ from dumbbell.files import UnreadableError, regular
 from dumbbell.plan.view import PlanView
 
 from . import manifest as manifests
+from .experiment import Key, key_of
 from .manifest import Manifest, Summary
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ class Result:
     def vary(self) -> dict[str, Any]:
         """Varied keys and their values in this run, such as ``{"path.buffer": "1bdp"}``."""
         return self.manifest.vary
+
+    @property
+    def experiment(self) -> Key:
+        """Which experiment it repeats: its scenario and varied values."""
+        return key_of(self.name, self.vary)
 
     @property
     def repetition(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Column = NDArray[np.float64]
+
+
+def known(value: float | None) -> float | None:
+    """A value that there is: None for nan, too."""
+    return None if value is None or isnan(value) else value
+
+
+def finite(value: float | None) -> float | None:
+    """A number as JSON has it, which knows neither nan nor infinity: None for these."""
+    return value if value is not None and isfinite(value) else None
 
 
 class Distribution(NamedTuple):
@@ -31,6 +41,11 @@ class Interval(NamedTuple):
     half_width: float
     n: int = 1
 
+    @property
+    def half(self) -> float | None:
+        """The half width; None for a single repetition, and where a mean is not finite."""
+        return known(self.half_width)
+
 
 class Sample(NamedTuple):
     """A figure in the repetitions of one experiment."""
@@ -43,7 +58,7 @@ class Sample(NamedTuple):
     @property
     def known(self) -> list[float]:
         """The values that there are."""
-        return [value for value in self.values if value is not None and not isnan(value)]
+        return [value for one in self.values if (value := known(one)) is not None]
 
     @property
     def lacking(self) -> int:
@@ -107,7 +122,7 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
     >>> [round(x, 3) for x in mean_interval([1.0, 2.0, 3.0])]
     [2.0, 2.484, 3]
     """
-    from math import isfinite, sqrt
+    from math import sqrt
     from statistics import fmean, stdev
 
     n, mean = len(values), fmean(values) if values else float("nan")
@@ -126,7 +141,7 @@ def difference_interval(before: Sequence[float], after: Sequence[float], *, conf
     >>> [round(x, 3) for x in difference_interval([1.0, 2.0, 3.0], [2.0, 3.0, 4.0])]
     [1.0, 2.267, 3]
     """
-    from math import isfinite, sqrt
+    from math import sqrt
     from statistics import fmean, variance
 
     n = min(len(before), len(after))
@@ -163,8 +178,9 @@ def difference(reference: Sample, other: Sample) -> tuple[Interval, bool]:
 def _by_seed(sample: Sample) -> dict[int, float] | None:
     """The known values by seed; None where seeds are not known, or one stands twice."""
     made: dict[int, float] = {}
-    for seed, value in zip(sample.seeds, sample.values):
-        if value is None or isnan(value):
+    for seed, one in zip(sample.seeds, sample.values):
+        value = known(one)
+        if value is None:
             continue
         if seed is None or seed in made:
             return None

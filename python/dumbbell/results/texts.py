@@ -15,7 +15,7 @@ def mean_text(name: str, value: Interval) -> str:
     """The mean of a figure; over repetitions a count has a decimal. ``inf`` is a percentile among what never ended."""
     one = figure(name)
     digits = one.digits if value.n == 1 or one.digits else 1
-    return f"{value.mean * (100 if one.unit == '%' else 1):.{digits}f}"
+    return f"{value.mean * one.scale:.{digits}f}"
 
 
 def difference_text(name: str, value: Interval) -> str:
@@ -28,10 +28,46 @@ def difference_text(name: str, value: Interval) -> str:
 
 def half_text(name: str, value: Interval) -> str:
     """Half the width of its interval; empty without repetitions."""
-    if math.isnan(value.half_width):
+    if value.half is None:
         return ""
     one = figure(name)
-    return f"{value.half_width * (100 if one.unit == '%' else 1):.{one.digits or 1}f}"
+    return f"{value.half * one.scale:.{one.digits or 1}f}"
+
+
+def interval_text(name: str, value: Interval | None, sign: str = "±") -> str:
+    """The mean, and half the width of its interval where there are repetitions; empty where there is no figure."""
+    return "" if value is None else mean_text(name, value) + _half(name, value, sign)
+
+
+def change_text(name: str, value: Interval, sign: str = "±") -> str:
+    """The same of a difference, whose sign is said."""
+    return difference_text(name, value) + _half(name, value, sign)
+
+
+def _half(name: str, value: Interval, sign: str) -> str:
+    half = half_text(name, value)
+    return f" {sign} {half}" if half else ""
+
+
+def percent_text(fraction: float) -> str:
+    """A fraction in a sentence."""
+    return f"{100 * fraction:.1f} %"
+
+
+def several(size: str, name: str, count: int) -> str:
+    """A name with how many flows have it, as in ``41 to 52 x web``; one flow is its name alone."""
+    return f"{size} x {name}" if count > 1 else name
+
+
+def lacking_text(name: str, lacking: int, rows: int) -> str:
+    """The note that in so many of the rows some repetitions lack a figure."""
+    where = f"{lacking} of {rows} rows" if rows > 1 else "the row"
+    return f"{name}: in {where} some repetitions have none, and the mean is of the others"
+
+
+def partly_text(lacking: int, n: int) -> str:
+    """The same of one row, inside a sentence; empty where all have the figure."""
+    return f" in {n - lacking} of {n} repetitions, the others have none" if lacking else ""
 
 
 def transport(kind: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dumbbell.errors import ResultError
+from dumbbell.errors import ResultError, wrong
 from dumbbell.plan.view import Window as Span
 
 from .columns import flow_column, queue_column, sample_column
@@ -27,7 +27,7 @@ Which = int | str | Sequence[int]
 
 def flows_of(result: Result, which: Which) -> list[int]:
     """Numbers of the flows that `which` means, each once: a flow's own, or those of a [[flow]] table's name, of a
-    controller, or all. Raises ResultError for none.
+    controller, of a transport, or all. Raises ResultError for none.
     """
     flows = result.plan.flows
     if not isinstance(which, str):
@@ -36,14 +36,50 @@ def flows_of(result: Result, which: Which) -> list[int]:
             if not 0 <= number < len(flows):
                 raise ResultError(f"{result.folder}: there is no flow {number}, wanted 0 to {len(flows) - 1}")
         return numbers
-    if which == "all":
-        return list(range(len(flows)))
-    found = result.plan.groups.get(which) or [i for i, flow in enumerate(flows) if flow.cca == which]
+    found = _named(result, which)
     if not found:
         names = dict.fromkeys([*result.plan.groups, *(flow.cca for flow in flows)])
         raise ResultError(
             f"{result.folder}: no flow has the name or controller {which}, wanted one of: {', '.join(names)}, or all"
         )
+    return found
+
+
+def _named(result: Result, name: str) -> list[int]:
+    """All flows for ``all``, else those of a [[flow]] table's name, else of a controller, else over a transport."""
+    flows = result.plan.flows
+    if name == "all":
+        return list(range(len(flows)))
+    return (
+        result.plan.groups.get(name)
+        or [i for i, flow in enumerate(flows) if flow.cca == name]
+        or [i for i, flow in enumerate(flows) if flow.transport.kind == name]
+    )
+
+
+def chosen_flows(result: Result, asked: str | Sequence[int] | None) -> list[int]:
+    """Numbers of the flows that ``--flows`` asks for, all of them for None: numbers, ranges, and names as `flows_of`
+    takes them, separated by commas. Raises ScenarioError for one that is not there.
+    """
+    if asked is None:
+        return list(range(len(result.plan.flows)))
+    words = asked.split(",") if isinstance(asked, str) else map(str, asked)
+    return sorted({number for word in words for number in _of_word(result, word.strip())})
+
+
+def _of_word(result: Result, word: str) -> list[int]:
+    count = len(result.plan.flows)
+    first, dash, last = word.partition("-")
+    if first.isdecimal() and (last.isdecimal() if dash else True):
+        low, high = int(first), int(last or first)
+        if not low <= high < count:
+            raise wrong("--flows", word, f"flows of this run: 0 to {count - 1}")
+        return list(range(low, high + 1))
+    found = _named(result, word)
+    if not found:
+        names = list(dict.fromkeys(name for flow in result.plan.flows for name in (flow.name, flow.cca)))
+        wanted = f"numbers from 0 to {count - 1}, ranges such as 0-3, or names: {', '.join(names)}"
+        raise wrong("--flows", word, wanted, names)
     return found
 
 

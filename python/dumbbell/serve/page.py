@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import controllers
-from dumbbell.plots.figures import METRICS
-from dumbbell.report import html, looks, sweeps
+from dumbbell.report import html, looks
+from dumbbell.results.catalogue import figure, shown
 from dumbbell.scenario import gallery
 from dumbbell.scenario.qdiscs import Qdisc
 
@@ -40,7 +40,7 @@ def known(version: str, desk: Desk, keep: Keep) -> dict[str, Any]:
         "gallery": [{"name": entry.name, "summary": entry.summary} for entry in gallery.entries()],
         "backends": list(desk.backends),
         "metrics": [
-            {"name": name, "title": METRICS[name].title, "unit": METRICS[name].unit} for name in sweeps.METRICS
+            {"name": name, "title": figure(name).long, "unit": figure(name).axis_unit} for name in shown("sweep")
         ],
         "limits": desk.limits._asdict(),
         "recording": {"bytes": FILE_MAX, "files": FILES_MAX},

@@ -10,6 +10,7 @@ from dumbbell.files import MANIFEST_MAX, only_below, read_text
 from dumbbell.report import html, sweeps
 from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
+from dumbbell.results.catalogue import shown
 from dumbbell.results.load import load
 
 from .limits import TOGETHER
@@ -73,8 +74,8 @@ class Shelf:
         """The figure of a sweep that goes on, as far as it is, and how many of its runs are there. Raises ResultError
         for a metric that no figure of a sweep has.
         """
-        if metric not in sweeps.METRICS:
-            raise ResultError(f"metric: got {show(metric)}, wanted one of: {', '.join(sweeps.METRICS)}")
+        if metric not in shown("sweep"):
+            raise ResultError(f"metric: got {show(metric)}, wanted one of: {', '.join(shown('sweep'))}")
         folder = self.folder(name)
         runs = load(folder) if any(folder.glob("[!.]*/manifest.json")) else None
         return {"figure": runs and sweeps.growing(runs, metric, whole), "runs": len(runs or ())}

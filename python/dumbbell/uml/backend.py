@@ -31,7 +31,7 @@ def check(request: Request) -> None:
     from . import build, store
 
     refuse(request)
-    store.kernel_of(request)
+    store.kernel_of(request.on, request.planned.plan["host"]["hz"])
     for program in build.missing(_PROGRAMS):
         raise EngineError(f"--on {request.backend}: needs the program {program} (Debian: {build.PROGRAMS[program]})")
 
@@ -58,7 +58,7 @@ def kernel_of(request: Request) -> str:
     """The digest of the kernel that a run needs; raises EngineError where there is none."""
     from . import store
 
-    return store.kernel_of(request).key
+    return store.kernel_of(request.on, request.planned.plan["host"]["hz"]).key
 
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
     check(request)
     plan = request.planned.plan
-    kernel = store.kernel_of(request)
+    kernel = store.kernel_of(request.on, request.planned.plan["host"]["hz"])
     loaded = controllers.load(plan, request.own, kernel, ours=_is_ours(request))
     made_for = script.guest(plan, loaded)
     with ResultFolder(request, folder) as made:

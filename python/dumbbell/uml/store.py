@@ -23,12 +23,9 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dumbbell.errors import EngineError
-
-if TYPE_CHECKING:
-    from dumbbell.backends.request import Request
 
 #: The series that is built and used unless another is named: the one that the simulated TCP follows.
 SERIES = "6.12"
@@ -121,9 +118,9 @@ def find(series: str | None = None, hz: int = HZ) -> Kernel:
     return min(found, key=lambda kernel: (kernel.hz != hz, abs(kernel.hz - HZ)))
 
 
-def kernel_of(request: Request) -> Kernel:
-    """The kernel that runs a plan, of the series that ``--on uml:6.1`` names; EngineError where there is none."""
-    return find(request.on.partition(":")[2] or None, hz=request.planned.plan["host"]["hz"])
+def kernel_of(on: str, hz: int) -> Kernel:
+    """The kernel of the series that ``--on uml:6.1`` names, with this tick; EngineError where there is none."""
+    return find(on.partition(":")[2] or None, hz=hz)
 
 
 def read(folder: Path) -> Kernel | None:

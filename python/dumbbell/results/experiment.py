@@ -1,0 +1,35 @@
+"""Which runs, and rows of them, repeat one experiment: those of one scenario with the same varied values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypeVar
+
+Key = tuple[str, str]
+"""The scenario's name, and the varied values as text."""
+
+
+def key_of(scenario: str, vary: Mapping[str, Any]) -> Key:
+    """The experiment of these values, in whichever order they are."""
+    return scenario, json.dumps(vary, sort_keys=True)
+
+
+class Repetition(Protocol):
+    """A run, or what is of one."""
+
+    @property
+    def experiment(self) -> Key:
+        """Which experiment it repeats."""
+        ...
+
+
+Run = TypeVar("Run", bound=Repetition)
+
+
+def repetitions(runs: Iterable[Run]) -> dict[Key, list[Run]]:
+    """Those of one experiment together, in the order of their first ones."""
+    cases: dict[Key, list[Run]] = {}
+    for run in runs:
+        cases.setdefault(run.experiment, []).append(run)
+    return cases
