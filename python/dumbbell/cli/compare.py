@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 TRAFFIC = "iperf3"
 #: Most back ends at once.
 MOST = 3
-#: Back ends whose controllers tell their states.
-_HAVE_STATES = ("sim", "bpf", "uml-ours")
 
 
 #: What stands behind a figure that does not agree.
@@ -122,12 +120,13 @@ def _check_kind(arguments: argparse.Namespace, names: list[str]) -> None:
         return
     others = [name for name in plots.SINGLE if name != kind]
     for name in names:
-        if name.partition(":")[0] not in _HAVE_STATES:
+        if not backends.kind(name).has_states:
+            told = ", ".join(one for one, kind in backends.KINDS.items() if kind.has_states)
             raise wrong(
                 "--plot",
                 kind,
                 f"one of: {', '.join(others)}; with --on {name} controllers are the kernel's own, which"
-                f" do not tell their states, as those of {', '.join(_HAVE_STATES)} do",
+                f" do not tell their states, as those of {told} do",
             )
     for file in arguments.files:
         record = from_file(file, overrides=tuple(arguments.overrides)).scenario.record

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import units
+from dumbbell import backends, units
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck
 from dumbbell.results.figures import Row
@@ -29,8 +29,10 @@ RANKS = {
 }  # fmt: skip
 
 
-#: Back ends whose queueing delays are estimates.
-_ESTIMATED = ("netem", "ssh:", "uml")
+def _is_estimate(backend: str) -> bool:
+    """Whether the waiting times in a result of this back end are estimates."""
+    kind = backends.KINDS.get(backend.partition(":")[0])
+    return kind is not None and kind.estimates_queue
 
 
 class Asked(NamedTuple):
@@ -91,9 +93,11 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     notes += _of_both_directions(parts, shown)
     notes += notes_of_runs([run for part in parts for run in part.runs], told)
     if any(column.name.startswith("queue") for column in kept) and any(
-        run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
+        _is_estimate(run.result.manifest.backend) for part in parts for run in part.runs
     ):
-        notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
+        own = {kind.module: name for name, kind in reversed(backends.KINDS.items()) if kind.estimates_queue}
+        names_of_tc = ", ".join(sorted(own.values()))
+        notes.append(f"queue: the backlog over the rate, because tc tells no waiting times ({names_of_tc})")
     notes += _doubted(parts, of_bottleneck(name for name in names if name in shown))
     if {"goodput", "share"} <= shown and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")
