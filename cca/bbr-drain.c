@@ -19,6 +19,11 @@
  *
  * Sources: Zhang, "An Evaluation of BBR and its variants", arXiv:1909.03673, 2019, section 3.1; drain to target in
  * Chromium's BBRv1, whose cycle continues during draining (drain_counts_phases); the core is Linux 6.12's (bbr1/).
+ *
+ * Facts:
+ *	name	BBR-drain
+ *	family	BBRv1
+ *	look	#882255 >
  */
 #include "cca.h"
 #include "bbr1/core.h"

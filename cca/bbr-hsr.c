@@ -19,6 +19,11 @@
  * Sources: Wang et al., BBR+ for high-speed rail, 2019, as described by Zhang, "An Evaluation of BBR and its
  * variants", arXiv:1909.03673, 2019, section 3.3 and eq. 7, who evaluates it without the compensation; the core is
  * Linux 6.12's (bbr1/).
+ *
+ * Facts:
+ *	name	BBR-HSR
+ *	family	BBRv1
+ *	look	#44AA99 d
  */
 #include "cca.h"
 #include "bbr1/core.h"

@@ -35,6 +35,11 @@
  * Sources: Cardwell, Cheng, Gunn, Hassas Yeganeh and Jacobson, "BBR: Congestion-Based
  * Congestion Control", ACM Queue 14(5), 2016; Linux 6.12 net/ipv4/tcp_bbr.c, whose
  * arithmetic and order of steps are followed integer by integer.
+ *
+ * Facts:
+ *	name	BBR
+ *	family	BBRv1
+ *	look	#D55E00 s
  */
 #include "cca.h"
 #include "bbr1/core.h"

@@ -41,6 +41,11 @@
  * Sources: Cardwell et al., "BBR v2: A Model-based Congestion Control", IETF 104 and 106, 2019;
  * google/bbr, branch v2alpha, net/ipv4/tcp_bbr2.c, whose arithmetic and order of steps are
  * followed integer by integer. alpha and beta of Yang et al. are loss_thresh and beta.
+ *
+ * Facts:
+ *	name	BBRv2
+ *	family	BBRv2
+ *	look	#CC79A7 D
  */
 #include "cca.h"
 #include "bbr2/core.h"

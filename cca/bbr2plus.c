@@ -30,6 +30,11 @@
  * Sources: Yang, Wu, Li, Xie and Uhlig, "BBRv2+: Towards Balancing Aggressiveness and Fairness with
  * Delay-based Bandwidth Probing", Computer Networks 206, 2022; github.com/yangfurong/BBRv2plus,
  * tcp_bbr2plus.c, whose arithmetic and order of steps are followed integer by integer.
+ *
+ * Facts:
+ *	name	BBRv2+
+ *	family	BBRv2
+ *	look	#E69F00 v
  */
 #include "cca.h"
 #include "bbr2/core.h"

@@ -25,6 +25,11 @@
  * 2023; google/bbr, branch v3, net/ipv4/tcp_bbr.c, whose arithmetic and order of steps are
  * followed integer by integer. draft-ietf-ccwg-bbr differs in drain_gain (0.5) and in leaving
  * DRAIN after three rounds.
+ *
+ * Facts:
+ *	name	BBRv3
+ *	family	BBRv2
+ *	look	#56B4E9 P
  */
 #include "cca.h"
 #include "bbr2/core.h"

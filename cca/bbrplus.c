@@ -25,6 +25,11 @@
  * Sources: the module tcp_bbrplus.c for Linux 4.14 (dog250, cx9208); Zhang, "An Evaluation of BBR and its variants",
  * arXiv:1909.03673, 2019, section 3.2. The module paces by IP packets and without a margin, which suited 4.14's
  * pacing: pacing_margin_percent = 0 and pacing_header_bytes = 52; the default is what later kernels do.
+ *
+ * Facts:
+ *	name	BBRPlus
+ *	family	BBRv1
+ *	look	#8C6D31 X
  */
 #include "cca.h"
 #include "bbr1/core.h"

@@ -32,6 +32,11 @@
  * Variant", SIGOPS OSR 2008; Ha and Rhee, "Taming the Elephants: New TCP Slow Start",
  * Computer Networks 2011. Order of steps and rounding are those of Linux 6.12. One
  * deviation: K is the exact integer cube root, Linux's own is off by -0.11 to +0.15 %.
+ *
+ * Facts:
+ *	name	CUBIC
+ *	look	#0072B2 o
+ *	draws	nothing
  */
 #include "cca.h"
 

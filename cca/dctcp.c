@@ -20,6 +20,11 @@
  * Sources: RFC 8257; Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010. The arithmetic is that of Linux
  * 6.12 net/ipv4/tcp_dctcp.c. Its receiver's half (an ACK at each change of the mark) belongs to the transport here;
  * path changes at congestion (PLB, off by default) are not implemented.
+ *
+ * Facts:
+ *	name	DCTCP
+ *	look	#000000 *
+ *	draws	nothing
  */
 #include "cca.h"
 

@@ -26,6 +26,11 @@
  * arithmetic is that of Linux 6.12 net/ipv4/tcp_htcp.c. Linux differs from the paper: the growth keeps its value
  * until the window has grown by a segment, an ACK credits what the last ACK delivered, and the remainder of slow
  * start is lost.
+ *
+ * Facts:
+ *	name	H-TCP
+ *	look	#332288 h
+ *	draws	nothing
  */
 #include "cca.h"
 

@@ -33,6 +33,12 @@
  * "Prague congestion control", and the implementation of the L4S team (L4STeam/linux, net/ipv4/tcp_prague.c, version
  * 0.7), whose arithmetic is followed. Left out of it: smaller packets below 1 Mbit/s, so that two packets a target RTT
  * (0.96 Mbit/s at 25 ms) are the lowest rate that the window itself asks for; pacing goes on below, to 100 kbit/s.
+ *
+ * Facts:
+ *	name	Prague
+ *	look	#CC3311 5,0,0
+ *	draws	nothing
+ *	sends	ECT(1)
  */
 #include "cca.h"
 

@@ -24,6 +24,11 @@
  *
  * Sources: RFC 5681; Jacobson and Karels, "Congestion Avoidance and Control",
  * SIGCOMM 1988; Linux 6.12 net/ipv4/tcp_cong.c for the rounding.
+ *
+ * Facts:
+ *	name	Reno
+ *	look	#009E73 ^
+ *	draws	nothing
  */
 #include "cca.h"
 

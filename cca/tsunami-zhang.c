@@ -19,6 +19,11 @@
  *
  * Sources: Zhang, "An Evaluation of BBR and its variants", arXiv:1909.03673, 2019, section 3.3, who gives the gains
  * only and builds on Chromium's BBRv1 with drain to target; the core is Linux 6.12's (bbr1/).
+ *
+ * Facts:
+ *	name	Tsunami (Zhang)
+ *	family	BBRv1
+ *	look	#AA4499 4,1,45
  */
 #include "cca.h"
 #include "bbr1/core.h"

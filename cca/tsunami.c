@@ -23,6 +23,11 @@
  * Sources: the kernel patch that circulates as tcp_tsunami.c, built on BBR of Linux 4.9 to 4.13; Zhang's Tsunami is
  * another one (tsunami-zhang.c). The patch paces by IP packets and without a margin, which suited its kernels' pacing:
  * pacing_margin_percent = 0 and pacing_header_bytes = 52; the default is what later kernels do.
+ *
+ * Facts:
+ *	name	Tsunami
+ *	family	BBRv1
+ *	look	#117733 p
  */
 #include "cca.h"
 #include "bbr1/core.h"

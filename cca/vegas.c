@@ -24,6 +24,11 @@
  * Sources: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE
  * JSAC 13(8), 1995; the rules are those of Linux 6.12 net/ipv4/tcp_vegas.c, which differs from the paper: loss
  * detection is the stack's, slow start doubles every round, and the rate is that of ACKs.
+ *
+ * Facts:
+ *	name	Vegas
+ *	look	#999933 <
+ *	draws	nothing
  */
 #include "cca.h"
 

@@ -48,6 +48,11 @@ def digests() -> dict[str, str]:
     return dict.fromkeys(("engine", "modules", "all", "cca/reno", "cca/cubic", "cca/bbr"), "double")
 
 
+def facts() -> dict[str, dict[str, str]]:
+    """Of the real ones, what decides how many runs there are."""
+    return {"reno": {"draws": "nothing"}, "cubic": {"draws": "nothing"}, "bbr": {}}
+
+
 def version() -> str:
     """Not a version that the real engine ever has."""
     return "0.0.0+double"

@@ -13,7 +13,6 @@ import pytest
 import dumbbell
 from dumbbell import backends, cli, comparison
 from dumbbell.backends import sim
-from dumbbell.cli import compare as cli_compare
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import versus
 from dumbbell.judge.versus import Side
@@ -322,7 +321,7 @@ def test_runs_that_agree_without_a_picture_have_status_0(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     register(monkeypatch, twin=sim.run)
-    monkeypatch.setattr(cli_compare, "_HAVE_STATES", ("sim", "twin"))
+    monkeypatch.setitem(backends.KINDS, "twin", backends.KINDS["twin"]._replace(has_states=True))
     (tmp_path / "mine.py").write_text("class Mine:\n    def on_ack(self, sample):\n        return 10, None\n")
     (tmp_path / "x.toml").write_text(SCENARIO.replace("cubic", "mine"))
     given = ["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--plot", "states"]

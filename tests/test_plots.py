@@ -62,7 +62,7 @@ def test_no_two_controllers_look_alike() -> None:
     from dumbbell import controllers
 
     looks = {name: look.of(name) for name in controllers.known()}
-    assert set(looks) <= set(look.LOOKS), "every built-in controller has a look of its own"
+    assert all(controllers.facts_of(name).colour for name in looks), "every built-in controller has a look of its own"
     assert len({one.colour for one in looks.values()}) == len(looks)
     assert len({str(one.marker) for one in looks.values()}) == len(looks)
     assert look.of("somebody-elses") == look.of("somebody-elses")

@@ -269,7 +269,7 @@ def test_planning_ends_with_the_run_that_passes_a_limit(tmp_path: Path, monkeypa
         return make(case, known, seed=seed)
 
     make = plan.plan
-    monkeypatch.setattr(plan, "plan", counting)
+    monkeypatch.setattr("dumbbell.plan.make.plan", counting)
     desk = Desk(tmp_path, Limits(packets=20_000))  # a run has 8256 at most
     tables = {**SCENARIO, "repetitions": 100, "host": {"start_jitter": "20ms"}}
     with pytest.raises(ScenarioError, match="got up to 24,768 packets in the first 3 runs"):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import plan
+from dumbbell import controllers, plan
 from dumbbell.runs.jobs import folder_name
 from dumbbell.scenario.file import from_file
 
@@ -23,11 +23,8 @@ TESTS, SMOKE = ROOT / "tests/fidelity", ROOT / "tests/fidelity/smoke"
 MEANS = TESTS / "means"
 #: Sets that are measured and judged, but not stored in the table.
 BESIDE = {"smoke": SMOKE, "both-ways": TESTS / "both-ways"}
-#: Controllers by the family that a row with one of them counts in; all others are plain.
-FAMILIES = {
-    "BBRv2 family": ("bbr2", "bbr2plus", "bbr3"),
-    "BBRv1 family": ("bbr", "bbr-drain", "bbr-hsr", "bbrplus", "tsunami", "tsunami-zhang"),
-}
+#: Families of controllers that rows are counted by, as the controllers' heads have them; all others are plain.
+FAMILIES = ("BBRv2 family", "BBRv1 family")
 PLAIN = "plain"
 #: Kinds of paths; a row counts in the first that fits.
 PATHS = ("short transfers", "crowd", "queue discipline", "loss or jitter", "drop tail")
@@ -72,8 +69,8 @@ CAUSES = TESTS / "causes.toml"
 
 def family(made: Mapping[str, Any]) -> str:
     """The family of controllers that a plan counts in: of several, the first of `FAMILIES`."""
-    names = {flow["cca"] for flow in made["flows"]}
-    return next((name for name, members in FAMILIES.items() if names.intersection(members)), PLAIN)
+    families = {f"{controllers.facts_of(flow['cca']).family} family" for flow in made["flows"]}
+    return next((name for name in FAMILIES if name in families), PLAIN)
 
 
 def path(made: Mapping[str, Any]) -> str:

@@ -311,6 +311,11 @@ def write_measured(
 def controllers() -> str:
     """The congestion controllers as a JSON list: name, doc, summary, license, params, states, priv_bytes."""
 
+def facts() -> dict[str, dict[str, str]]:
+    """What each controller's head comment says for programs to read, by its name: ``name``, ``family``, ``look``,
+    ``draws``, ``sends``; ``needs`` is ``marks`` where it answers to their number. What is not said is left out.
+    """
+
 def digests() -> dict[str, str]:
     """Digests of the sources of this build: ``engine`` (all that a simulated run passes through but the controllers),
     ``cca/NAME`` (of a controller, with the files that it shares with its variants), ``modules`` (what makes a controller

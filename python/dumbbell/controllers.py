@@ -47,6 +47,49 @@ class Controller(NamedTuple):
     """It answers to the number of CE marks, as DCTCP does."""
 
 
+class Facts(NamedTuple):
+    """What the head of a controller's C file says of it for programs to read (`Facts:`)."""
+
+    name: str = ""
+    """As the field writes it."""
+    family: str = ""
+    """The controllers whose model it shares; empty where it stands alone."""
+    colour: str = ""
+    marker: str = ""
+    needs_marks: bool = False
+    """It answers to the number of CE marks."""
+    sends_ect1: bool = False
+    """It sends ECT(1) where its peer has accurate ECN."""
+    is_steady: bool = False
+    """It draws no random number; another may."""
+
+
+@cache
+def facts() -> dict[str, Facts]:
+    """Those of each built-in controller, by its name."""
+    from . import _native
+
+    return {name: _facts(said) for name, said in _native.facts().items()}
+
+
+def facts_of(name: str) -> Facts:
+    """Those of a controller; of one that is not built in nothing is known."""
+    return facts().get(name, Facts())
+
+
+def _facts(said: Mapping[str, str]) -> Facts:
+    colour, _, marker = said.get("look", "").partition(" ")
+    return Facts(
+        said.get("name", ""),
+        said.get("family", ""),
+        colour,
+        marker,
+        needs_marks=said.get("needs") == "marks",
+        sends_ect1=said.get("sends") == "ECT(1)",
+        is_steady=said.get("draws") == "nothing",
+    )
+
+
 @cache
 def known() -> dict[str, Controller]:
     """All controllers by name, in the engine's order."""

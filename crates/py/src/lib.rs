@@ -3,6 +3,7 @@
 mod apart;
 #[cfg(target_os = "linux")]
 mod emulator;
+mod facts;
 mod hosts;
 mod interruptible;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
@@ -263,7 +264,7 @@ fn described(m: &cca::Module) -> serde_json::Value {
             serde_json::json!({"name": p.name, "doc": p.doc, "values": p.values})
         })
         .collect();
-    serde_json::json!({"name": m.name(), "doc": m.doc(), "summary": m.summary(),
+    serde_json::json!({"name": m.name(), "doc": facts::without(m.doc()), "summary": m.summary(),
         "license": m.license(), "params": params, "presets": presets, "states": m.states(),
         "priv_bytes": m.priv_bytes(), "needs_marks": m.needs_ecn() || m.needs_l4s()})
 }
@@ -298,6 +299,8 @@ mod _native {
     use super::apart::end_with_parent;
     #[pymodule_export]
     use super::emulator::{emulate, enter_user_namespace, shell, EmulatorError};
+    #[pymodule_export]
+    use super::facts::facts;
     #[pymodule_export]
     use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients, write_bytes};
     #[pymodule_export]

@@ -1,5 +1,6 @@
-//! Documentation that is written from code: the part of a page between two marker lines.
+//! What is written from code: the part of a page between two marker lines, and whole files.
 
+use crate::plan;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,15 @@ impl std::error::Error for GenerateError {}
 
 /// Every generated page.
 pub fn pages(root: &Path) -> Vec<Result<Page, GenerateError>> {
-    vec![page(root.join("docs/results.md"), &record::reference::markdown())]
+    vec![page(root.join("docs/results.md"), &record::reference::markdown()), types(root)]
+}
+
+/// The types of a plan, which are a whole file.
+fn types(root: &Path) -> Result<Page, GenerateError> {
+    let path = root.join(plan::TARGET);
+    let fail = |why| GenerateError { path: path.clone(), why };
+    let should = plan::types(root).map_err(fail)?;
+    Ok(Page { is: std::fs::read_to_string(&path).unwrap_or_default(), path, should })
 }
 
 fn page(path: PathBuf, content: &str) -> Result<Page, GenerateError> {

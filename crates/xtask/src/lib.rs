@@ -7,11 +7,13 @@
 //! | [`functions`] | where functions begin and end, in Rust, C and Python |
 //! | [`tidy`] | the style rules that a machine can judge |
 //! | [`generate`] | documentation that is written from code |
+//! | [`plan`] | the types of a plan in Python |
 //! | [`pages`] | what the maps of the repository name |
 
 pub mod circles;
 pub mod functions;
 pub mod generate;
 pub mod pages;
+pub mod plan;
 pub mod source;
 pub mod tidy;

@@ -184,3 +184,19 @@ fn rust_modules_that_use_each_other_are_a_circle_but_for_their_tests() {
         assert_eq!(circles_of(&route(text)).len(), count, "{text}");
     }
 }
+
+#[test]
+fn the_types_of_a_plan_are_those_of_the_structs_that_the_engine_parses() {
+    let types = xtask::plan::types(&source::root()).expect("the sources of a plan");
+    for line in [
+        "class Plan(TypedDict):",
+        "    links: list[LinkPlan]",
+        "    measure: MeasurePlan | None",
+        "    steps: list[tuple[int, int]]",
+        "    params: dict[str, int]",
+        "    direction: NotRequired[str]",
+        "    workload: Settings | None",
+    ] {
+        assert!(types.contains(&format!("{line}\n")), "{line}");
+    }
+}

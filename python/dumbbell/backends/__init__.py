@@ -41,6 +41,15 @@ class Kind(NamedTuple):
         Whether the module has `workers`, which says how many runs go at once unless ``--jobs`` does.
     sources
         What of this package makes its tables, where that is not the engine.
+    text
+        How ``--on`` names it and what it is, for the help.
+    has_states
+        Whether controllers tell their states, because they are not the kernel's own.
+    estimates_queue
+        Whether the waiting time of a queue is its backlog over the rate, because `tc` tells none.
+    stack
+        Of real kernels: back ends with the same one differ in nothing but their kernel, or in the origin of their
+        controllers.
     """
 
     module: str
@@ -53,22 +62,55 @@ class Kind(NamedTuple):
     packets_per_cpu_s: int = 3_000_000
     has_workers: bool = False
     sources: tuple[str, ...] = ("backends",)
+    text: str = ""
+    has_states: bool = False
+    estimates_queue: bool = False
+    stack: str = ""
 
 
-#: What turns a plan into a guest and its files into tables.
-_GUEST = ("uml", "backends/tc.py", "backends/script.py", "backends/tables.py")
-_UML = Kind("uml.backend", is_real_time=False, jobs=None, packets_per_cpu_s=40_000, has_kernels=True, sources=_GUEST)
+#: Linux in virtual time, whose tables are made by what turns a plan into a guest and its files into tables.
+_UML = Kind(
+    "uml.backend",
+    is_real_time=False,
+    jobs=None,
+    packets_per_cpu_s=40_000,
+    has_kernels=True,
+    sources=("uml", "backends/tc.py", "backends/script.py", "backends/tables.py"),
+    text="uml: an unmodified Linux in virtual time (docs/uml.md)",
+    estimates_queue=True,
+    stack="uml",
+)
+_OURS = "the same with our controllers only"
 
 #: The back ends by their names, as ``--on`` takes them.
 KINDS = {
-    "sim": Kind("backends.sim", is_exact=True, is_real_time=False, jobs=None),
-    "linux": Kind("backends.linux"),
-    "bpf": Kind("backends.linux"),
+    "sim": Kind("backends.sim", is_exact=True, is_real_time=False, jobs=None, text="sim (default)", has_states=True),
+    "linux": Kind(
+        "backends.linux", text="linux: the kernel's TCP and iperf3 over the same path in real time", stack="linux"
+    ),
+    "bpf": Kind("backends.linux", text=f"bpf: {_OURS}", has_states=True, stack="linux"),
     "uml": _UML,
-    "uml-ours": _UML,
-    "netem": Kind("backends.netem", jobs_max=1),
-    "ssh": Kind("backends.ssh", jobs_max=1, has_hosts=True),
-    "ray": Kind("backends.cluster", is_exact=True, is_real_time=False, jobs=None, has_hosts=True, has_workers=True),
+    "uml-ours": _UML._replace(text=f"uml-ours: {_OURS}", has_states=True),
+    "netem": Kind(
+        "backends.netem", jobs_max=1, text="netem: over this kernel's own tbf and netem", estimates_queue=True
+    ),
+    "ssh": Kind(
+        "backends.ssh",
+        jobs_max=1,
+        has_hosts=True,
+        text="ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md)",
+        estimates_queue=True,
+    ),
+    "ray": Kind(
+        "backends.cluster",
+        is_exact=True,
+        is_real_time=False,
+        jobs=None,
+        has_hosts=True,
+        has_workers=True,
+        text="ray://, ray://HOST:PORT: the simulator on a cluster of Ray (docs/sweep.md)",
+        has_states=True,
+    ),
 }
 
 
@@ -131,6 +173,12 @@ def kind(on: str, option: str = "--on") -> Kind:
     if found is None or (colon and not (found.has_hosts or found.has_kernels)):
         raise wrong(option, on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
     return found
+
+
+def share_stack(names: Iterable[str]) -> bool:
+    """Whether these back ends differ in nothing but their kernel, or the origin of their controllers."""
+    stacks = {KINDS[name].stack if name in KINDS else "" for name in (one.partition(":")[0] for one in names)}
+    return len(stacks) == 1 and "" not in stacks
 
 
 def _module(on: str) -> Backend:

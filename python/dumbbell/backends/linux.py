@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.controllers import facts_of
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.plan.warn import L4S, NEED_MARKS
 
 from .folder import ResultFolder
 
@@ -121,7 +121,7 @@ def ecn_warnings(plan: Plan) -> Iterator[str]:
     """Warnings for ECN controllers on Linux: only the kernel's own DCTCP makes the receiver echo every mark, and ECT(1)
     cannot be sent.
     """
-    ccas = dict.fromkeys(flow["cca"] for flow in plan["flows"] if flow["cca"] in NEED_MARKS)
+    ccas = dict.fromkeys(flow["cca"] for flow in plan["flows"] if facts_of(flow["cca"]).needs_marks)
     available = AVAILABLE.read_text().split() if AVAILABLE.exists() else []
     for cca in ccas:
         if cca not in available and plan["host"]["ecn"] != "accurate":
@@ -130,7 +130,7 @@ def ecn_warnings(plan: Plan) -> Iterator[str]:
                 " kernel has no DCTCP of its own, whose receiver echoes each mark: its window is smaller than with"
                 " --on sim"
             )
-        if cca in L4S:
+        if facts_of(cca).sends_ect1:
             yield f"flow.cca: {cca} sends ECT(0) here: no controller of a kernel sends ECT(1), as it does with --on sim"
 
 

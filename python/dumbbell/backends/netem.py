@@ -22,8 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.controllers import facts_of
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.plan.warn import NEED_MARKS
 
 from . import linux, pair, script, tc
 from .collected import Collected
@@ -394,7 +394,7 @@ class _Net:
                 there, back = back, there
             ecn = ("features", "ecn") if asks else ()
             self.at(there[0], "ip", "route", "add", one.target, "via", there[1], "congctl", cca, *ecn)
-            if flow["cca"] in NEED_MARKS:
+            if facts_of(flow["cca"]).needs_marks:
                 self.at(back[0], "ip", "route", "add", one.source, "via", back[1], "congctl", cca, *quick)
 
     def host_devices(self, plan: Plan) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.controllers import facts_of
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.plan.warn import NEED_MARKS
 
 from . import script, tc
 from .collected import Collected
@@ -85,7 +85,7 @@ def _refuse_ways(plan: Plan, backend: str) -> None:
             tc.refuse(link)
             tc.leaf(link["qdisc"])
     for i, flow in enumerate(plan["flows"]):
-        if flow["cca"] in NEED_MARKS and backend == "ssh" and script.host_of(plan, i)["ecn"] == "off":
+        if facts_of(flow["cca"]).needs_marks and backend == "ssh" and script.host_of(plan, i)["ecn"] == "off":
             raise ScenarioError(
                 f"flow[{i}].cca",
                 f"{flow['cca']} needs host.ecn = true with --on ssh: iperf3 asks for the controller when the connection"

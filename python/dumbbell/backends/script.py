@@ -107,7 +107,7 @@ def sysctls(plan: Plan) -> dict[str, str]:
 
 def host_of(plan: Plan, i: int) -> HostPlan:
     """How the hosts of a flow are set."""
-    return {**plan["host"], **plan["flows"][i]["host"]}  # type: ignore[typeddict-item]
+    return {**plan["host"], **plan["flows"][i]["host"]}
 
 
 def refuse_hosts(plan: Plan, possible: Collection[str], where: str) -> None:

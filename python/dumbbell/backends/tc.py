@@ -13,7 +13,7 @@ from dumbbell.errors import ScenarioError, wrong
 from dumbbell.plan.view import qdisc_of
 
 if TYPE_CHECKING:
-    from dumbbell.plan.types import LinkPlan, Plan, PolicerPlan
+    from dumbbell.plan.types import LinkPlan, Plan, Settings
 
 Argv = tuple[str, ...]
 
@@ -100,7 +100,7 @@ def shaped(link: LinkPlan, device: str, shaper: str, *, in_virtual_time: bool = 
     return Shaped([root, _qdisc(device, ("parent", "1:1", "handle", QUEUE), leaf(qdisc))], QUEUE)
 
 
-def policed(policer: PolicerPlan, device: str) -> list[Argv]:
+def policed(policer: Settings, device: str) -> list[Argv]:
     """A policer in front of the queue of a device: what exceeds it is dropped before the queue discipline sees it, and
     counted by the device's `clsact` (`tc_run`, net/core/dev.c). It counts bytes on the wire, as the queue does; what
     comes in on a device is counted without Ethernet's header.
@@ -141,7 +141,7 @@ def refuse(link: LinkPlan, *, in_virtual_time: bool = False) -> None:
         _refuse_policer(link["policer"], in_virtual_time=in_virtual_time)
 
 
-def _refuse_policer(policer: PolicerPlan, *, in_virtual_time: bool) -> None:
+def _refuse_policer(policer: Settings, *, in_virtual_time: bool) -> None:
     if not in_virtual_time:
         raise ScenarioError("path.policer", "got one, wanted none on this back end; --on linux and uml have policers")
     if policer["mark"]:

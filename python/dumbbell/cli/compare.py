@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from dumbbell.results.parting import Compared
     from dumbbell.scenario.file import Given
 
-#: Back ends whose controllers tell their states.
-_HAVE_STATES = ("sim", "bpf", "uml-ours")
 #: The word for a combination, and what stands behind a figure of it.
 _WORDS: dict[Word, str] = {HOLDS: "agrees", FAILS: "DIFFERS", UNCLEAR: "UNCLEAR"}
 _MARKS: dict[Word, str] = {FAILS: "*", UNCLEAR: "~"}
@@ -82,12 +80,13 @@ def _check_kind(kind: str, names: list[str], scenarios: list[Given]) -> None:
         return
     others = ", ".join(name for name in plots.SINGLE if name != kind)
     for name in names:
-        if name.partition(":")[0] not in _HAVE_STATES:
+        if not backends.kind(name).has_states:
+            told = ", ".join(one for one, kind in backends.KINDS.items() if kind.has_states)
             raise wrong(
                 "--plot",
                 kind,
                 f"one of: {others}; with --on {name} controllers are the kernel's own, which"
-                f" do not tell their states, as those of {', '.join(_HAVE_STATES)} do",
+                f" do not tell their states, as those of {told} do",
             )
     for given in scenarios:
         off = [f"record.{key}" for key in ("events", "states") if not getattr(given.scenario.record, key)]

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-ON = (
-    "back end: sim (default); linux: the kernel's TCP and iperf3 over the same path in real time; "
-    "bpf: the same with our controllers only; uml: an unmodified Linux in virtual time (docs/uml.md); "
-    "uml-ours: the same with our controllers only; netem: over this kernel's own tbf and netem; "
-    "ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md); "
-    "ray://, ray://HOST:PORT: the simulator on a cluster of Ray (docs/sweep.md)"
-)
+from dumbbell import backends
+
+ON = "back end: " + "; ".join(kind.text for kind in backends.KINDS.values())
 
 
 def count(text: str) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from dumbbell import units
+from dumbbell import backends, units
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck, shown
 from dumbbell.results.figures import Row
@@ -18,11 +18,11 @@ from . import table
 from .commands import terminal_width
 from .table import Column
 
-if TYPE_CHECKING:
-    pass
 
-#: Back ends whose queueing delays are estimates.
-_ESTIMATED = ("netem", "ssh:", "uml")
+def _is_estimate(backend: str) -> bool:
+    """Whether the waiting times in a result of this back end are estimates."""
+    kind = backends.KINDS.get(backend.partition(":")[0])
+    return kind is not None and kind.estimates_queue
 
 
 class Asked(NamedTuple):
@@ -68,9 +68,11 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
     notes += _of_both_directions(parts, there)
     notes += notes_of_runs([run for part in parts for run in part.runs], told)
     if any(column.name.startswith("queue") for column in kept) and any(
-        run.result.manifest.backend.startswith(_ESTIMATED) for part in parts for run in part.runs
+        _is_estimate(run.result.manifest.backend) for part in parts for run in part.runs
     ):
-        notes.append("queue: the backlog over the rate, because tc tells no waiting times (netem, ssh, uml)")
+        own = {kind.module: name for name, kind in reversed(backends.KINDS.items()) if kind.estimates_queue}
+        names_of_tc = ", ".join(sorted(own.values()))
+        notes.append(f"queue: the backlog over the rate, because tc tells no waiting times ({names_of_tc})")
     notes += _doubted(parts, of_bottleneck(name for name in names if name in there))
     if {"goodput", "share"} <= there and any(map(figures.is_rate_another_share, runs)):
         notes.append("share: of all bytes; goodput: over the time that each flow ran")

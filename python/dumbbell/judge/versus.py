@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from dumbbell import backends
 from dumbbell.results.statistic import Interval, Sample, difference
 
 from .rule import SINGLE, Tolerance, decide, has_interval
@@ -22,8 +23,6 @@ from .verdict import FAILS, HOLDS, UNCLEAR, Verdict, Word, worst
 if TYPE_CHECKING:
     from dumbbell.results.manifest import FlowSummary, Summary
 
-#: Back ends that differ in nothing but their kernel, or the origin of their controllers.
-_STRICT = (frozenset({"linux", "bpf"}), frozenset({"uml", "uml-ours"}))
 #: Flows up to which each is compared for itself.
 FLOWS_MAX = 8
 
@@ -127,8 +126,7 @@ def measured(summary: Summary) -> dict[str, float]:
 
 def is_strict(names: Iterable[str]) -> bool:
     """Whether these back ends, as ``--on`` names them, are real kernels over the same path."""
-    kinds = {name.partition(":")[0] for name in names}
-    return any(same.issuperset(kinds) for same in _STRICT)
+    return backends.share_stack(names)
 
 
 def kind(name: str) -> str:

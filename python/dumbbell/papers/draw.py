@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell import controllers
 from dumbbell.plots import look, style, ticks
 
 from .table import Reading, Table, matches
@@ -75,16 +76,10 @@ INTERVAL_FROM = 4
 
 #: The papers' names of controllers, and ours.
 CONTROLLERS = {
-    "CUBIC": "cubic",
+    **{facts.name: name for name, facts in controllers.facts().items()},
     "Cubic": "cubic",
-    "Reno": "reno",
-    "H-TCP": "htcp",
     "HTCP": "htcp",
-    "BBR": "bbr",
     "BBRv1": "bbr",
-    "BBRv2": "bbr2",
-    "BBRv2+": "bbr2plus",
-    "BBRPlus": "bbrplus",
     "BBR'": "bbr-drain",
     "BBR+": "bbr-hsr",
     "Tsunami": "tsunami-zhang",

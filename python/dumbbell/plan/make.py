@@ -23,9 +23,10 @@ from dumbbell.scenario.workloads import Probes
 
 from . import routes, warn
 from .planned import Case, Planned
+from .types import HostPlan
 
 if TYPE_CHECKING:
-    from .types import FlowPlan, HostPlan, LinkPlan, MeasurePlan, Plan, ProbePlan, Settings
+    from .types import FlowPlan, LinkPlan, MeasurePlan, Plan, ProbePlan, Settings
 
 #: Most flows of a run; a port number each (RFC 6335 leaves 49151 user ports), and memory for their tables.
 FLOWS_MAX = 49_151
@@ -296,24 +297,17 @@ def bdp_bytes(path: Path, rate_bps: int) -> int | None:
     return None if path.rtt is None else rate_bps * schedule.nominal(path.rtt) // (8 * 10**9)
 
 
+#: Keys of the hosts in a plan that are truths where people write one of two words.
+_SHARED = {"shared_receiver": "receivers", "shared_processor": "processors"}
+
+
 def _host(host: Host) -> HostPlan:
-    return {
-        "hz": host.hz,
-        "qdisc": host.qdisc,
-        "tso": host.tso,
-        "nic": host.nic,
-        "gro": host.gro,
-        "ecn": host.ecn,
-        "rcvbuf_bytes": host.rcvbuf,
-        "sndbuf_bytes": host.sndbuf,
-        "delayed_ack": host.delayed_ack,
-        "arp": host.arp,
-        "nodelay": host.nodelay,
-        "slow_start_after_idle": host.slow_start_after_idle,
-        "shared_receiver": host.receivers == "one",
-        "shared_processor": host.processors == "one",
-        "traffic": host.traffic,
+    """The hosts as the engine declares them: its names are those of the keys, and sizes say that they are bytes."""
+    made: Any = {
+        name: getattr(host, _SHARED[name]) == "one" if name in _SHARED else getattr(host, name.removesuffix("_bytes"))
+        for name in HostPlan.__annotations__
     }
+    return made  # type: ignore[no-any-return]
 
 
 class _Flows(NamedTuple):
@@ -373,6 +367,7 @@ class _Flows(NamedTuple):
             raise wrong(f"{at}.cca", flow.cca, accepted)
         starts = self._times()
         route = self._route()
+        hosts: Any = {} if flow.host is None else flow.host.plan()
         one: FlowPlan = {
             "name": name,
             "table": number,
@@ -386,7 +381,7 @@ class _Flows(NamedTuple):
             "size_bytes": flow.size,
             "workload": self._workload(),
             "max_rate_bps": flow.max_rate,
-            "host": {} if flow.host is None else flow.host.plan(),
+            "host": hosts,
             "start_ns": 0,
         }
         if flow.direction == "up":

@@ -44,7 +44,7 @@ from dumbbell.scenario.schedule import Rate, Rtt, Schedule
 from dumbbell.units import ETHERNET_BYTES, FRAME_BYTES, span_text
 
 if TYPE_CHECKING:
-    from .types import LinkPlan, RatePlan, TracePlan
+    from .types import LinkPlan, Settings, TracePlan
 
 #: Longest RTT of a flow, as the engine has it, ns.
 RTT_MAX_NS = 60 * 10**9
@@ -61,7 +61,7 @@ class Route(NamedTuple):
     rtt_ns: int
 
 
-def rate(found: Rate, at: str, folder: FilePath) -> RatePlan:
+def rate(found: Rate, at: str, folder: FilePath) -> Settings:
     """The engine's keys for a rate, its schedule or its trace."""
     if isinstance(found, schedule.TraceFile):  # of Mahimahi: `traced.py` has put steps in the place of others
         from dumbbell.scenario import traces  # rarely needed, and start-up counts

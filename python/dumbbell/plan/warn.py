@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
+from dumbbell.controllers import facts_of
 from dumbbell.scenario.declare import is_written, raw_at
 from dumbbell.scenario.impairments import GilbertElliott, RandomLoss, SteppedLoss
 from dumbbell.scenario.qdiscs import Fifo, Qdisc, Red
@@ -22,15 +23,6 @@ if TYPE_CHECKING:
 
     from .planned import Planned
     from .types import FlowPlan, LinkPlan, Plan, Stage
-
-#: Controllers that draw no random numbers; the others, and those of the user's own, may.
-STEADY = frozenset({"reno", "cubic", "htcp", "vegas", "dctcp", "prague"})
-
-#: Controllers that react to marks alone, or to marks in their own way only.
-NEED_MARKS = frozenset({"dctcp", "prague"})
-
-#: Controllers that send ECT(1), where their peer has accurate ECN.
-L4S = frozenset({"prague"})
 
 #: Settings of [host] that flows obey whatever carries them; `qdisc` on real hosts.
 OF_ALL_HOSTS = frozenset({"ecn", "hz", "arp", "qdisc", "receivers", "start_jitter"})
@@ -160,14 +152,14 @@ def _marks(plan: Plan) -> Iterator[str]:
     for number, flow in {flow["table"]: flow for flow in reversed(plan["flows"])}.items():
         its_links = plan["ack_links"] if flow.get("direction") == "up" else links
         crossed = [its_links[stage["link"]] for stage in flow["forward"] if stage["kind"] == "link"]
-        if flow["cca"] in NEED_MARKS and not any(_is_marking(link) for link in crossed):
+        if facts_of(flow["cca"]).needs_marks and not any(_is_marking(link) for link in crossed):
             yield f"flow[{number}]: {flow['cca']} runs as Reno, because no queue on its way marks"
-        elif flow["cca"] in L4S and _ecn_of(plan, flow) == "classic":
+        elif facts_of(flow["cca"]).sends_ect1 and _ecn_of(plan, flow) == "classic":
             yield (
                 f"flow[{number}]: {flow['cca']} runs as a paced Reno and sends ECT(0), because its peer has classic"
                 ' ECN only (host.ecn); it has accurate ECN with "accurate" or false'
             )
-    is_l4s = any(flow["cca"] in L4S and _ecn_of(plan, flow) != "classic" for flow in plan["flows"])
+    is_l4s = any(facts_of(flow["cca"]).sends_ect1 and _ecn_of(plan, flow) != "classic" for flow in plan["flows"])
     for link in links:
         if link["qdisc"]["kind"] == "dualpi2" and not is_l4s:
             yield (
@@ -263,7 +255,7 @@ def is_random(plan: Plan) -> bool:
 
 
 def _draws(flow: FlowPlan) -> bool:
-    if flow["cca"] not in STEADY:
+    if not facts_of(flow["cca"]).is_steady:
         return True
     workload = flow["workload"] or {}
     if any(isinstance(value, dict) and value.get("exponential") for value in workload.values()):
@@ -316,4 +308,4 @@ def equal_runs(done: Iterable[tuple[FilePath, str]]) -> list[str]:
     return found
 
 
-__all__ = ["STEADY", "equal_runs", "is_random", "of_case", "of_grid", "once", "tables"]
+__all__ = ["equal_runs", "is_random", "of_case", "of_grid", "once", "tables"]

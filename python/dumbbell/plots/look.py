@@ -1,10 +1,15 @@
 """Colour, marker and name of each controller: the same in every figure, no two alike, readable in print and for
-colour-blind readers.
+colour-blind readers. Those of the built-in ones stand in the head of their C file.
+
+Colours there: Okabe and Ito, "Color Universal Design" (2008), without yellow, then Paul Tol's "muted"
+(SRON/EPS/TN/09-002, 2021).
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+from dumbbell import controllers
 
 
 class Look(NamedTuple):
@@ -14,26 +19,6 @@ class Look(NamedTuple):
     marker: Any
     name: str
 
-
-#: Of the built-in controllers. Colours: Okabe and Ito, "Color Universal Design" (2008), without yellow, then Paul Tol's
-#: "muted" (SRON/EPS/TN/09-002, 2021).
-LOOKS = {
-    "cubic": Look("#0072B2", "o", "CUBIC"),
-    "bbr": Look("#D55E00", "s", "BBR"),
-    "reno": Look("#009E73", "^", "Reno"),
-    "bbr2": Look("#CC79A7", "D", "BBRv2"),
-    "bbr2plus": Look("#E69F00", "v", "BBRv2+"),
-    "bbr3": Look("#56B4E9", "P", "BBRv3"),
-    "bbrplus": Look("#8C6D31", "X", "BBRPlus"),
-    "dctcp": Look("#000000", "*", "DCTCP"),
-    "prague": Look("#CC3311", (5, 0, 0), "Prague"),
-    "htcp": Look("#332288", "h", "H-TCP"),
-    "vegas": Look("#999933", "<", "Vegas"),
-    "bbr-drain": Look("#882255", ">", "BBR-drain"),
-    "bbr-hsr": Look("#44AA99", "d", "BBR-HSR"),
-    "tsunami": Look("#117733", "p", "Tsunami"),
-    "tsunami-zhang": Look("#AA4499", (4, 1, 45), "Tsunami (Zhang)"),
-}
 
 #: Of quinn's own controllers: the marker of the built-in one, in a colour of their own.
 OF_QUINN = {
@@ -58,17 +43,23 @@ BLUE, VERMILION, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
 def of(cca: str) -> Look:
     """A controller's look; one that is not built in gets one that its name decides.
 
-    >>> of("bbr").name, of("mine") == of("mine"), of("mine").colour in {look.colour for look in LOOKS.values()}
+    >>> built_in = {facts.colour for facts in controllers.facts().values()}
+    >>> of("bbr").name, of("mine") == of("mine"), of("mine").colour in built_in
     ('BBR', True, False)
     """
-    if cca in LOOKS:
-        return LOOKS[cca]
+    if facts := controllers.facts().get(cca):
+        return Look(facts.colour, _marker(facts.marker), facts.name)
     if cca in OF_QUINN:
         return OF_QUINN[cca]
     from zlib import crc32
 
     drawn = crc32(cca.encode())
     return Look(_OTHER_COLOURS[drawn % len(_OTHER_COLOURS)], _OTHER_MARKERS[drawn // 64 % len(_OTHER_MARKERS)], cca)
+
+
+def _marker(text: str) -> Any:
+    """Matplotlib's marker: a letter, or sides, style and angle of a polygon."""
+    return tuple(map(int, text.split(","))) if "," in text else text
 
 
 def name(cca: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from dumbbell.plan.types import Stage, Steps
+    from dumbbell.plan.types import Stage
 
 
 class Crossed(NamedTuple):
@@ -50,7 +50,7 @@ def around_link(stages: list[Stage]) -> tuple[list[Stage], list[Stage]]:
     return (stages[: links[0]], stages[links[0] + 1 :]) if links else ([], stages)
 
 
-def times(steps: Steps, repeat_ns: int | None, duration_ns: int) -> Iterator[tuple[int, Any]]:
+def times(steps: list[tuple[int, int]], repeat_ns: int | None, duration_ns: int) -> Iterator[tuple[int, Any]]:
     """Each change of a value during the run: when it happens, ns after the start, and the new value."""
     begin = 0
     while steps and begin < duration_ns:
