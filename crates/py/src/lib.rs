@@ -77,7 +77,9 @@ const TELL_EVERY: Duration = Duration::from_millis(50);
 /// Checks a plan without running it; the names of its controllers are not looked at.
 #[pyfunction]
 fn check(py: Python<'_>, plan_json: &str) -> PyResult<()> {
-    py.detach(|| path::plan::Plan::parse(plan_json)).map(|_| ()).map_err(|e| PlanError::new_err(e.to_string()))
+    py.detach(|| path::plan::Plan::parse(plan_json))
+        .map(|_| ())
+        .map_err(|e| PlanError::new_err(e.to_string()))
 }
 
 /// Runs one plan with the GIL released; see the stub for the contract.
@@ -322,8 +324,8 @@ mod _native {
     use super::text::indented;
     #[pymodule_export]
     use super::{
-        _panic_in_next_run, check, controllers, digests, run, version, write_measured, ControllerError,
-        PlanError,
+        _panic_in_next_run, check, controllers, digests, run, version, write_measured,
+        ControllerError, PlanError,
     };
 
     /// Versions of the manifest and of the tables.

@@ -92,7 +92,8 @@ fn class(items: &Items, name: &str) -> Result<String, String> {
     for field in &item.fields {
         let key = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
         let at = || format!("{name}.{key}");
-        let kind = hint(items, &field.ty).ok_or_else(|| format!("{}: its type is unknown", at()))?;
+        let kind =
+            hint(items, &field.ty).ok_or_else(|| format!("{}: its type is unknown", at()))?;
         let kind = match is_left_out(&field.attrs) {
             true => format!("NotRequired[{}]", kind.trim_end_matches(" | None")),
             false => kind,
@@ -172,12 +173,18 @@ fn is_left_out(attributes: &[Attribute]) -> bool {
 /// The comment as a docstring.
 fn doc(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|one| {
-        let value = &one.meta.require_name_value().ok().filter(|_| one.path().is_ident("doc"))?.value;
+        let value =
+            &one.meta.require_name_value().ok().filter(|_| one.path().is_ident("doc"))?.value;
         let syn::Expr::Lit(literal) = value else { return None };
         let syn::Lit::Str(text) = &literal.lit else { return None };
         Some(text.value())
     });
-    let text = lines.collect::<Vec<_>>().join(" ").replace("[`", "`").replace("`]", "`").replace("`super::", "`");
+    let text = lines
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace("[`", "`")
+        .replace("`]", "`")
+        .replace("`super::", "`");
     let mut wrapped = vec![String::new()];
     for word in text.replace("`null`", "None").split_whitespace() {
         let line = wrapped.last().map_or(0, String::len);
