@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Name of the picture in the results' folder.
 PICTURE = "kfoury-fig11a.png"
+#: Digits behind the point of each column after the buffer's.
+_DIGITS = (1, 1, 3, 3, 2)
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -38,27 +40,27 @@ def report(out: Path, *, full: bool) -> int:
     from dumbbell.results.load import load
 
     results = load(out)
-    found = demo.points(results)
-    print_points(found)
+    points = demo.points(results)
+    print_points(points)
     picture = out / PICTURE
     plots.save(plots.draw("vary", results, metric="goodput", jain=True), picture)
     print(f"\nPicture: {picture}\n")
-    crossover = demo.crossover_bdp(found)
+    crossover = demo.crossover_bdp(points)
     print(
         "CUBIC overtakes BBR "
         + ("nowhere in this range" if crossover is None else f"at a buffer of about {crossover:.2g} BDP")
     )
-    print_claims(demo.claims(found))
+    print_claims(demo.claims(points))
     print("\nWhat differs from the paper's set-up:")
     for line in [
         *demo.DIFFERENCES,
         *([] if full else ["120 s and one repetition instead of 300 s and ten; --full has the paper's"]),
     ]:
         print(f"  - {line}")
-    return OK if found else FAILED
+    return OK if points else FAILED
 
 
-def print_points(found: list[Point]) -> None:
+def print_points(points: list[Point]) -> None:
     """A row per buffer size."""
     from rich import box
     from rich.table import Table
@@ -68,21 +70,16 @@ def print_points(found: list[Point]) -> None:
     table = Table(title="BBR against CUBIC, 1 Gbit/s, 20 ms, drop tail", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("buffer\nBDP", "BBR\nMbit/s", "CUBIC\nMbit/s", "BBR's\nshare", "Jain's\nindex", "queue\nmean ms"):
         table.add_column(head, justify="right")
-    for point in found:
-        figures = (
-            f"{point.bbr_mbps:.1f}",
-            f"{point.cubic_mbps:.1f}",
-            f"{point.bbr_share:.3f}",
-            f"{point.jain:.3f}",
-            f"{point.queue_mean_ms:.2f}",
-        )
-        table.add_row(f"{point.buffer_bdp:g}", *figures)
+    for point in points:
+        bbr, cubic = point.bbr, point.cubic
+        values = [bbr.value("goodput"), cubic.value("goodput"), point.bbr_share, bbr.value("jain"), bbr.value("queue")]
+        texts = ["" if value is None else f"{value:.{digits}f}" for value, digits in zip(values, _DIGITS, strict=True)]
+        table.add_row(f"{point.buffer_bdp:g}", *texts)
     console().print(table)
 
 
 def print_claims(claims: list[Claim]) -> None:
     """A line per claim of the paper."""
     print("\nThe paper's claims (sec. 5.5):")
-    words = {True: "holds", False: "differs", None: "not tested"}
     for claim in claims:
-        print(f"  {words[claim.holds]:10}  {claim.text}: {claim.found}")
+        print(f"  {claim.verdict.word:10}  {claim.text}: {claim.measured}")

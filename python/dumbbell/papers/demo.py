@@ -7,14 +7,18 @@ Fig. 11a: one BBR flow against one CUBIC flow at 1 Gbit/s and 20 ms, over the si
 from __future__ import annotations
 
 from itertools import pairwise
-from statistics import fmean
+from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
+from dumbbell.judge import UNJUDGED, Tolerance, Trend, Verdict, Within
+from dumbbell.judge.questions import together
+from dumbbell.results import figures
+from dumbbell.results.experiment import repetitions
 from dumbbell.scenario.file import Flow, Path, Record, Scenario
 
 if TYPE_CHECKING:
+    from dumbbell.results.figures import Row
     from dumbbell.results.load import Results
-    from dumbbell.results.manifest import Summary
 
 #: Buffers of the demo, in BDP. The paper's list is not printed; its axis runs from 0.1 to 100, and 1, 4 and 100 are
 #: named.
@@ -29,27 +33,29 @@ DIFFERENCES = (
 )
 
 
+#: The figures that the demo tells of.
+FIGURES = ("goodput", "share", "jain", "queue")
+
+
 class Claim(NamedTuple):
-    """What the paper says, what was found, and whether it holds; None where these runs cannot tell."""
+    """What the paper says, and what the judge says of it."""
 
     text: str
-    found: str
-    holds: bool | None
+    measured: str
+    verdict: Verdict
 
 
 class Point(NamedTuple):
-    """Means over the repetitions at one buffer size; rates in Mbit/s."""
+    """The two flows at one buffer size, each over its repetitions."""
 
     buffer_bdp: float
-    cubic_mbps: float
-    bbr_mbps: float
-    jain: float
-    queue_mean_ms: float
+    cubic: Row
+    bbr: Row
 
     @property
     def bbr_share(self) -> float:
         """BBR's part of all goodput."""
-        return self.bbr_mbps / ((self.bbr_mbps + self.cubic_mbps) or 1.0)
+        return self.bbr.sample("share").interval.mean
 
 
 def fig11a(*, full: bool = False) -> Scenario:
@@ -67,55 +73,56 @@ def fig11a(*, full: bool = False) -> Scenario:
 
 def points(results: Results) -> list[Point]:
     """A point per buffer size, smallest first."""
-    found = [
-        _point(float(str(vary["path.buffer"]).removesuffix("bdp")), [run.summary for run in runs])
-        for vary, runs in results.groups()
-    ]
-    return sorted(found)
+    rows = [row for run in results for row in figures.rows(figures.measured(run), FIGURES)]
+    flows = [{row.cca: row for row in same} for same in repetitions(figures.over_repetitions(rows)).values()]
+    return sorted((_point(by_cca) for by_cca in flows), key=lambda point: point.buffer_bdp)
 
 
-def _point(buffer_bdp: float, summaries: list[Summary]) -> Point:
-    rates = [{flow.cca: flow.goodput_mbps for flow in summary.flows} for summary in summaries]
-    return Point(
-        buffer_bdp,
-        fmean(rate["cubic"] for rate in rates),
-        fmean(rate["bbr"] for rate in rates),
-        fmean(_known(summary.jain) for summary in summaries),
-        fmean(_known(summary.link.queue_mean_ms) for summary in summaries),
-    )
+def _point(by_cca: dict[str, Row]) -> Point:
+    cubic, bbr = by_cca["cubic"], by_cca["bbr"]
+    return Point(float(cubic.vary_text("path.buffer").removesuffix("bdp")), cubic, bbr)
 
 
-def _known(value: float | None) -> float:
-    """A figure, nan where it is not defined."""
-    return float("nan") if value is None else value
-
-
-def claims(found: list[Point]) -> list[Claim]:
+def claims(points: list[Point]) -> list[Claim]:
     """The paper's claims on Fig. 11a (sec. 5.5), held against these points."""
-    at = {point.buffer_bdp: point for point in found}
-    small = [at[size].bbr_share for size in (0.1, 0.5)]
-    cubic = [1 - point.bbr_share for point in found if point.buffer_bdp >= 1]
-    rises = cubic[-1] > cubic[0] and all(after >= before * 0.95 for before, after in pairwise(cubic))
-    last = at[100.0].jain
+    at = {point.buffer_bdp: point for point in points}
+    small = [at[size] for size in (0.1, 0.5)]
+    large = [point for point in points if point.buffer_bdp >= 1]
+    near = Tolerance(amount=0.1)
+    most = Within(0.9, 0.9, near)
+    rises = Trend("increase", Tolerance(share=0.05), "buffer_bdp")
+    jain = at[100.0].bbr.sample("jain")
     return [
         Claim(
             "below 1 BDP, BBR takes about 90 % of the bandwidth",
-            "share " + " and ".join(f"{value:.2f}" for value in small) + " at 0.1 and 0.5 BDP; within 0.1 holds",
-            all(abs(value - 0.9) <= 0.1 for value in small),
+            "share "
+            + " and ".join(f"{point.bbr_share:.2f}" for point in small)
+            + " at 0.1 and 0.5 BDP; within 0.1 holds",
+            together([most.judge(point.bbr.sample("share")) for point in small]),
         ),
         Claim(
             "above 1 BDP, the CUBIC share rises",
-            "shares " + ", ".join(f"{value:.2f}" for value in cubic) + "; dips of 5 % are allowed",
-            rises,
+            "shares "
+            + ", ".join(f"{point.cubic.sample('share').interval.mean:.2f}" for point in large)
+            + "; dips of 5 % are allowed",
+            rises.judge([(point.buffer_bdp, point.cubic.sample("share")) for point in large]),
         ),
-        Claim("at 100 BDP, Jain's index is about 0.6", f"{last:.2f}; within 0.1 holds", abs(last - 0.6) <= 0.1),
-        Claim("BBRv2 coexists better than BBR, most with a small buffer", "BBRv2 is not in these runs", None),
+        Claim(
+            "at 100 BDP, Jain's index is about 0.6",
+            f"{jain.interval.mean:.2f}; within 0.1 holds",
+            Within(0.6, 0.6, near).judge(jain),
+        ),
+        Claim(
+            "BBRv2 coexists better than BBR, most with a small buffer",
+            "BBRv2 is not in these runs",
+            Verdict(UNJUDGED, None, nan, "BBRv2 is not in these runs"),
+        ),
     ]
 
 
-def crossover_bdp(found: list[Point]) -> float | None:
+def crossover_bdp(points: list[Point]) -> float | None:
     """Buffer at which CUBIC overtakes BBR, interpolated along the logarithm of the buffer; None where it does not."""
-    for before, after in pairwise(found):
+    for before, after in pairwise(points):
         above, below = before.bbr_share - 0.5, after.bbr_share - 0.5
         if above >= 0 > below:
             part = above / (above - below)
