@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from dumbbell.scenario.source import GALLERY
 
 from . import run
 from .status import FAILED, OK
+from .writers import write_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,7 +96,7 @@ def _check_kind(kind: str, names: list[str], scenarios: list[Given]) -> None:
 
 def _print(row: Comparison, names: list[str], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(row.as_json(names[0])), flush=True)
+        write_object(row.as_json(names[0]))
         return
     varied = units.varied_text(row.vary)
     part = f", {row.window[0]:g} to {row.window[1]:g} s" if row.window else ""

@@ -231,7 +231,8 @@ def notes_of_runs(runs: Sequence[Measured], told: Collection[str] = ()) -> list[
     """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings without those that were
     `told`.
     """
-    counted = {(int(figures.steady(run)), len(run.result.plan.flows)) for run in runs if len(run.result.plan.flows) > 1}
+    of_several = [(run, len(run.result.plan.flows)) for run in runs if len(run.result.plan.flows) > 1]
+    counted = {(int(figure("jain_flows").value(run) or 0), count) for run, count in of_several}
     partial = sorted((some, of) for some, of in counted if some < of)
     made = []
     if partial and len(counted) == 1:

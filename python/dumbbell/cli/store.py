@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from dumbbell.runs.store import Store
 
 from .status import OK
 from .table import Column, text
+from .writers import write_object
 
 if TYPE_CHECKING:
     from dumbbell.runs.kept import Kept
@@ -47,7 +47,7 @@ def _chosen(runs: list[Kept], arguments: argparse.Namespace) -> list[Kept]:
 def _list(_: Store, runs: list[Kept], arguments: argparse.Namespace) -> int:
     if arguments.json:
         for run in runs:
-            print(json.dumps(_row(run)))
+            write_object(_row(run))
         return OK
     if runs:
         print(text(_columns(runs)), end="")

@@ -17,37 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dumbbell.errors import wrong
 
-from . import metrics
+from . import metrics, readers
+from .readers import Measured as Measured  # noqa: PLC0414 - who reads figures takes it from here
 from .statistic import jain, known
 
 if TYPE_CHECKING:
-    from dumbbell.plan.view import Window
+    from .readers import OfLink, Read
 
-    from .experiment import Key
-    from .result import Result
-
-    Tables = Callable[[Result, Sequence[int], Window | None], float]
-    Times = Callable[[Result, Sequence[int], Window | None], metrics.Distribution]
-    OfLink = Callable[[Result, int, Window | None], float | None]
-
-
-class Measured(NamedTuple):
-    """A run and the part of it that figures cover; None for all of it."""
-
-    result: Result
-    window: Window | None
-
-    @property
-    def experiment(self) -> Key:
-        """Which experiment it repeats."""
-        return self.result.experiment
-
-
-Read = Callable[[Measured, Sequence[int]], float | None]
-"""``read(run, flows)`` gives a figure of these flows; None or nan where there is none."""
-
-#: Bins in which rates vary: those of Borgli and Misund, Fig. 7, s.
-BIN_S = 0.5
 
 #: The statistics of many times or delays: how names of figures end, and how titles do.
 _WHICH = {
@@ -136,66 +112,6 @@ class Figure(NamedTuple):
         return known(self.read(run, flows))
 
 
-def _flow(field: str, measure: Tables, scale: float = 1.0) -> Read:
-    """A figure of flows: the summary's field for one flow of a whole run, else from the tables."""
-
-    def read(run: Measured, flows: Sequence[int]) -> float | None:
-        if run.window is None and len(flows) == 1 and field:
-            found: float | None = run.result.summary.flows[flows[0]][field]
-            return found
-        return measure(run.result, flows, run.window) * scale
-
-    return read
-
-
-def _link(field: str, measure: Callable[[Result, Window | None, int], float]) -> dict[str, Any]:
-    """How a figure of a link is read: the summary's field for a whole run, else from the tables; these also where an
-    older version has made a summary without it.
-    """
-
-    def of_link(result: Result, link: int, window: Window | None) -> float | None:
-        links = result.summary.data_links
-        found: float | None = links[link][field] if window is None and link < len(links) else None
-        return measure(result, window, link) if found is None else found
-
-    def read(run: Measured, _: Sequence[int]) -> float | None:
-        return of_link(run.result, 0, run.window)
-
-    return {"field": field, "read": read, "of_run": True, "of_link": of_link}
-
-
-def _of_each(read: Read, together: Callable[[list[float]], float]) -> Read:
-    """A statistic of the flows' own figures, of those that have one."""
-
-    def read_each(run: Measured, flows: Sequence[int]) -> float | None:
-        values = [value for flow in flows if (value := known(read(run, [flow]))) is not None]
-        return together(values) if values else None
-
-    return read_each
-
-
-def _unfinished(result: Result, flows: Sequence[int], window: Window | None) -> float:
-    """Finite flows without a completion; of flows without an end, messages that did not arrive."""
-    finite = [flow for flow in flows if result.plan.flows[flow].is_finite]
-    endless = [flow for flow in flows if result.plan.flows[flow].sends_messages and flow not in finite]
-    if not finite and not endless:
-        return math.nan
-    return float(
-        metrics.unfinished_flows(result, finite, window) + metrics.unfinished_requests(result, endless, window)
-    )
-
-
-def _in_bins(measure: Callable[..., float]) -> Tables:
-    """A figure over bins: of half a second, or as far apart as samples are; none without samples."""
-
-    def read(result: Result, flows: Sequence[int], window: Window | None) -> float:
-        if not result.plan.record.samples:
-            return math.nan
-        return measure(result, flows, window, bin_s=max(BIN_S, result.plan.sample_ns / 1e9))
-
-    return read
-
-
 def _statistics(
     name: str,
     long: str,
@@ -224,72 +140,7 @@ def _statistics(
     return made
 
 
-def _times(measure: Times, scale: float) -> Callable[[str, str], dict[str, Any]]:
-    """Times that were measured one by one, those of all flows taken together."""
-    return lambda field, which: {
-        "field": "fct_s" if field == "fct_mean_s" else field,
-        "read": _flow("", lambda result, flows, window: getattr(measure(result, flows, window), which), scale),
-    }
-
-
-def _pooled(*known_fields: str, smoothed: bool) -> Callable[[str, str], dict[str, Any]]:
-    """RTTs at the sample times of all flows taken together; the summary of a flow has those `known_fields`."""
-    return lambda field, which: {
-        "field": field,
-        "read": _flow(
-            field if field in known_fields else "",
-            lambda result, flows, window: getattr(metrics.rtt_ms(result, flows, window, smoothed=smoothed), which),
-        ),
-    }
-
-
-def _one_way(field: str, which: str) -> dict[str, Any]:
-    """One-way delays, which count packets of the whole run, and so are none of a window."""
-
-    def measure(result: Result, flows: Sequence[int], window: Window | None) -> float:
-        delay: float = getattr(metrics.one_way_delay_ms(result, flows), which) if window is None else math.nan
-        return delay
-
-    return {"field": field, "read": _flow("", measure), "over": "mean"}
-
-
-def _queue(field: str, which: str) -> dict[str, Any]:
-    """Queueing delay over time: the engine's for a whole run, whose quantiles are not those of the samples."""
-    return _link(
-        field, lambda result, window, link: getattr(metrics.queueing_delay_ms(result, window, link=link), which)
-    )
-
-
-def _sojourn(field: str, _: str) -> dict[str, Any]:
-    """Time in the queue over packets of the whole run."""
-    return _link(field, lambda *_: math.nan)
-
-
-def _jain(run: Measured, _: Sequence[int]) -> float | None:
-    return run.result.summary.jain if run.window is None else metrics.jain_index(run.result, run.window)
-
-
-def _jain_flows(run: Measured, _: Sequence[int]) -> float | None:
-    return run.result.summary.jain_flows if run.window is None else len(metrics.steady_flows(run.result, run.window))
-
-
-def _counted(name: str) -> Callable[[Result, Window | None, int], float]:
-    return lambda result, window, link: metrics.counted(result, name, window, link=link)
-
-
-def _utilization(result: Result, window: Window | None, link: int) -> float:
-    return metrics.utilization(result, window, link=link)
-
-
-def _drop_rate(result: Result, window: Window | None, link: int) -> float:
-    return metrics.loss_rate(result, window, link=link)
-
-
-def _srtt(result: Result, flows: Sequence[int], window: Window | None) -> float:
-    return metrics.rtt_ms(result, flows, window, smoothed=True).mean
-
-
-_GOODPUT = _flow("goodput_mbps", metrics.goodput_bps, 1e-6)
+_GOODPUT = readers.of_flows("goodput_mbps", metrics.goodput_bps, 1e-6)
 #: Where most figures of a table are.
 _OVERALL: tuple[Place, ...] = ("table", "diff", "page", "repeated", "sweep")
 
@@ -300,88 +151,90 @@ _ALL = [
     ),
     Figure(
         "goodput_flow_mean", "goodput a flow", "Goodput of a flow, mean", "Mbit/s", "goodput_flow_mean_mbps", 2,
-        _of_each(_GOODPUT, fmean), over="mean", shown=("sweep", "notebook"),
+        readers.of_each(_GOODPUT, fmean), over="mean", shown=("sweep", "notebook"),
     ),
     Figure(
         "goodput_flow_min", "goodput slowest", "Goodput of the slowest flow", "Mbit/s", "goodput_flow_min_mbps", 2,
-        _of_each(_GOODPUT, min), over="min",
+        readers.of_each(_GOODPUT, min), over="min",
     ),
     Figure(
         "goodput_flow_sd", "goodput deviation", "Goodput of the flows, standard deviation", "Mbit/s",
-        "goodput_flow_sd_mbps", 2, _of_each(_GOODPUT, pstdev), over="sd",
+        "goodput_flow_sd_mbps", 2, readers.of_each(_GOODPUT, pstdev), over="sd",
     ),
     Figure(
         "throughput", "throughput", "Throughput, retransmissions included", "Mbit/s", "throughput_mbps", 2,
-        _flow("", metrics.throughput_bps, 1e-6), over="sum",
+        readers.of_flows("", metrics.throughput_bps, 1e-6), over="sum",
     ),
     Figure(
-        "share", "share", "Share of all goodput", "", "share", 3, _flow("share", metrics.share), over="sum", most=1.0,
+        "share", "share", "Share of all goodput", "", "share", 3, readers.of_flows("share", metrics.share),
+        over="sum", most=1.0,
         rank=2, shown=(*_OVERALL, "notebook"),
     ),
     Figure(
         "retrans_rate", "retrans", "Retransmitted segments", "%", "retrans_rate", 2,
-        _flow("retrans_rate", metrics.retransmission_rate), most=1.0, rank=8, shown=_OVERALL,
+        readers.of_flows("retrans_rate", metrics.retransmission_rate), most=1.0, rank=8, shown=_OVERALL,
     ),
     *_statistics(
-        "srtt", "Smoothed RTT", "ms", 1, _pooled("srtt_mean_ms", "srtt_p95_ms", smoothed=True),
+        "srtt", "Smoothed RTT", "ms", 1, readers.pooled("srtt_mean_ms", "srtt_p95_ms", smoothed=True),
         mean=(7, ("table", "diff", "page", "repeated", "notebook")), p95=(12, ("table", "sweep")),
     ),
     Figure(
         "srtt_flow_mean", "srtt a flow", "Smoothed RTT of a flow, mean", "ms", "srtt_flow_mean_ms", 1,
-        _of_each(_flow("srtt_mean_ms", _srtt), fmean), over="mean",
+        readers.of_each(readers.of_flows("srtt_mean_ms", readers.srtt), fmean), over="mean",
     ),
-    *_statistics("rtt", "RTT", "ms", 1, _pooled(smoothed=False), mean=(20, ("sweep",))),
-    *_statistics("owd", "One-way delay", "ms", 1, _one_way),
+    *_statistics("rtt", "RTT", "ms", 1, readers.pooled(smoothed=False), mean=(20, ("sweep",))),
+    *_statistics("owd", "One-way delay", "ms", 1, readers.one_way),
     *_statistics(
-        "fct", "Completion time", "s", 3, _times(metrics.completion_s, 1.0),
+        "fct", "Completion time", "s", 3, readers.times(metrics.completion_s, 1.0),
         mean=(3, _OVERALL), p99=(6, ("table", "sweep")),
     ),
     Figure(
         "unfinished", "unfinished", "Transfers or messages that did not complete", "", "unfinished", 0,
-        _flow("", _unfinished), over="sum", rank=10, shown=("table", "diff"),
+        readers.of_flows("", readers.unfinished), over="sum", rank=10, shown=("table", "diff"),
     ),
     *_statistics(
-        "latency", "Request latency", "ms", 1, _times(metrics.latency_s, 1e3),
+        "latency", "Request latency", "ms", 1, readers.times(metrics.latency_s, 1e3),
         mean=(3, ("table", "diff", "sweep")), p99=(6, ("table", "sweep")),
     ),
     Figure(
         "cov", "CoV goodput", "Coefficient of variation of goodput", "", "cov", 3,
-        _flow("", _in_bins(metrics.coefficient_of_variation)),
+        readers.of_flows("", readers.in_bins(metrics.coefficient_of_variation)),
     ),
     Figure(
         "cov_arrivals", "CoV arrivals", "Coefficient of variation of arrivals", "", "cov_arrivals", 3,
-        _flow("", _in_bins(metrics.arrival_variation)),
+        readers.of_flows("", readers.in_bins(metrics.arrival_variation)),
     ),
     Figure(
-        "jain", "Jain", "Jain's index", "", "jain", 3, _jain, of_run=True, most=1.0, rank=9, shown=_OVERALL,
+        "jain", "Jain", "Jain's index", "", "jain", 3, readers.jain, of_run=True, most=1.0, rank=9, shown=_OVERALL,
     ),
     Figure(
-        "jain_all", "Jain all", "Jain's index of all these flows", "", "jain_all", 3, _of_each(_GOODPUT, jain),
+        "jain_all", "Jain all", "Jain's index of all these flows", "", "jain_all", 3, readers.of_each(_GOODPUT, jain),
         most=1.0,
     ),
     Figure(
-        "jain_flows", "Jain of", "Flows that Jain's index counts", "flows", "jain_flows", 0, _jain_flows, of_run=True,
+        "jain_flows", "Jain of", "Flows that Jain's index counts", "flows", "jain_flows", 0, readers.jain_flows,
+        of_run=True,
     ),
     Figure(
         "utilization", "util.", "Utilization of the bottleneck", "", digits=3, most=1.0, rank=4,
-        shown=(*_OVERALL, "links", "notebook"), **_link("utilization", _utilization),
+        shown=(*_OVERALL, "links", "notebook"), **readers.of_links("utilization", readers.utilization),
     ),
     *_statistics(
-        "queue", "Queueing delay over time", "ms", 1, _queue,
+        "queue", "Queueing delay over time", "ms", 1, readers.queue,
         mean=(5, (*_OVERALL, "links", "notebook")), p95=(13, ("table", "sweep", "links")),
     ),
-    *_statistics("sojourn", "Time of packets in the queue", "ms", 1, _sojourn),
+    *_statistics("sojourn", "Time of packets in the queue", "ms", 1, readers.sojourn),
     Figure(
         "drops", "drops", "Packets dropped at the bottleneck", "", digits=0, counts="packets", rank=11,
-        shown=(*_OVERALL, "links"), **_link("drops", _counted("dropped_packets")),
+        shown=(*_OVERALL, "links"), **readers.of_links("drops", readers.counted("dropped_packets")),
     ),
     Figure(
         "marks", "marks", "Packets marked at the bottleneck", "", digits=0, counts="packets", rank=14,
-        shown=("table", "page", "sweep", "links"), **_link("marks", _counted("marked_packets")),
+        shown=("table", "page", "sweep", "links"), **readers.of_links("marks", readers.counted("marked_packets")),
     ),
     Figure(
         "drop_rate", "drop rate", "Packets dropped at the bottleneck", "%", digits=2, most=1.0,
-        **_link("drop_rate", _drop_rate),
+        **readers.of_links("drop_rate", readers.drop_rate),
     ),
 ]  # fmt: skip
 

@@ -261,8 +261,3 @@ def link_rows(run: Measured, names: Iterable[str]) -> list[tuple[str, dict[str, 
         (link.name, {name: known(read(run.result, i, run.window)) for name, read in readers.items() if read})
         for i, link in enumerate(run.result.plan.recorded_links)
     ]
-
-
-def steady(run: Measured) -> int:
-    """How many flows Jain's index counts."""
-    return run.result.summary.jain_flows if run.window is None else len(metrics.steady_flows(run.result, run.window))
