@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell import backends, papers
 from dumbbell.papers.book import Book
-from dumbbell.papers.entry import FAST, FULL
+from dumbbell.papers.table import FAST, FULL
 from dumbbell.runs.progress import effort
 from dumbbell.runs.store import Store
 

@@ -25,6 +25,7 @@ BEYOND_A_SCHEMA = (
     "l9", "no size next", "in all",
     "varies already", "value once", "from 100B", "at least one packet", "/s (", "us apart", "as many as there are runs",
         "outages end", "without a rate", "at most the duration",
+    "together with p", "a flow in one of them", "a finite number",
 )  # fmt: skip
 
 

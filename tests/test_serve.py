@@ -270,9 +270,9 @@ def test_planning_ends_with_the_run_that_passes_a_limit(tmp_path: Path, monkeypa
 
     make = plan.plan
     monkeypatch.setattr("dumbbell.plan.make.plan", counting)
-    desk = Desk(tmp_path, Limits(packets=20_000))  # a run has 8256 at most
+    desk = Desk(tmp_path, Limits(packets=20_000))  # a run has 8258 at most
     tables = {**SCENARIO, "repetitions": 100, "host": {"start_jitter": "20ms"}}
-    with pytest.raises(ScenarioError, match="got up to 24,768 packets in the first 3 runs"):
+    with pytest.raises(ScenarioError, match="got up to 24,774 packets in the first 3 runs"):
         desk.check({"tables": tables})
     assert len(planned) == 3
 

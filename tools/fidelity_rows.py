@@ -14,7 +14,7 @@ from dumbbell.runs.jobs import folder_name
 from dumbbell.scenario.file import from_file
 
 if TYPE_CHECKING:
-    from dumbbell.plan.make import Planned
+    from dumbbell.plan.planned import Planned
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Scenario files of the repository: the table's own, and the few that CI runs.

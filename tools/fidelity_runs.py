@@ -27,7 +27,7 @@ from dumbbell.runs.place import Place
 from fidelity_rows import ROOT
 
 if TYPE_CHECKING:
-    from dumbbell.plan.make import Planned
+    from dumbbell.plan.planned import Planned
     from dumbbell.uml.store import Kernel
 
 #: Sources that decide what the simulator gives for a plan.
