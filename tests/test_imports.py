@@ -86,7 +86,7 @@ def part(module: str) -> str:
 
 
 def test_every_part_has_its_place_in_the_order() -> None:
-    assert {part(module) for module in modules()} <= set(ORDER)
+    assert {part(module) for module in modules()} == set(ORDER)
 
 
 def test_a_part_imports_only_what_stands_before_it() -> None:
