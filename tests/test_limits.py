@@ -171,7 +171,7 @@ def test_messages_per_second_are_bounded() -> None:
     ("change", "jobs"),
     [
         ("path.rate={steps=[['0s','1Gbps'],['1us','2Gbps']],repeat=true}", "1"),
-        ("flow[0].workload={kind='on_off',on='1ns',off='1ns'}", "2"),
+        ("flow[0].workload={kind='on_off',on='1us',off='1us'}", "2"),
         ("path={rate='1Tbps',rtt='1ms',buffer='8000GB',burst='4GB'}", "1"),
         ("flow[0].count=49151", "1"),
     ],

@@ -260,7 +260,7 @@ def test_the_tradeoff_is_in_mbits_and_ms_with_a_panel_for_each_path(results: Res
     assert figure is not None
     assert len(figure.axes) == 3, "a panel for each buffer"
     for ax, runs in zip(figure.axes, (results[0:2], results[2:4], results[4:6]), strict=True):
-        assert ax.get_xlabel() == "One-way delay, mean (ms)"
+        assert " ".join(ax.get_xlabel().split()) == "One-way delay, mean (ms)"
         point = next(line for line in ax.get_lines() if line.get_label() == "BBR")
         owd = [pq.read_table(run.folder / "flows.parquet").to_pylist()[1]["owd_mean_us"] / 1000 for run in runs]
         goodput = [pq.read_table(run.folder / "flows.parquet").to_pylist()[1] for run in runs]

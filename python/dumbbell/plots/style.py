@@ -309,6 +309,12 @@ def value_title(sheet: Sheet, ax: Axes, text: str) -> None:
     ax.set_ylabel("\n".join(wrapped(plain(text), max(high, 60.0), 9)))
 
 
+def level_title(sheet: Sheet, ax: Axes, text: str) -> None:
+    """The title of a level axis, in as many lines as its width asks for."""
+    wide = sheet.figure.get_figwidth() * 72 * ax.get_position().width
+    ax.set_xlabel("\n".join(wrapped(plain(text), max(wide, 60.0), 9)))
+
+
 def panel_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of a panel, in as many lines as its width asks for."""
     wide = sheet.figure.get_figwidth() * 72 * ax.get_position().width

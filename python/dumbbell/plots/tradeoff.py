@@ -116,7 +116,7 @@ def tradeoff(
     for i, (path, one) in enumerate(zip(paths, sheet.axes)):
         here = [point for point in found if point.path == path]
         panels.append(_panel(sheet, one, here, log=wide if log is None else log))
-        one.set_xlabel(figure(delay).axis_title)
+        style.level_title(sheet, one, figure(delay).axis_title)
         one.set_ylabel(figure("goodput").axis_title if i % shape.columns == 0 else "")
     _label(sheet, panels, is_full=fullest > _LABELS_MOST)
     for unused in sheet.axes[len(paths) :]:
