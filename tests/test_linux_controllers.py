@@ -60,7 +60,7 @@ def test_a_file_of_your_own_runs_in_the_kernel_and_in_the_simulator_alike(tmp_pa
     ("file", "text", "what"),
     [
         ("mine.py", "class Mine:\n    def on_ack(self, sample):\n        return 10, None\n", "a Python class"),
-        ("", "", "a Linux module"),
+        ("", "", "a Linux module or a BPF program"),
     ],
 )
 def test_what_bpf_does_not_take_is_refused(tmp_path: Path, cli: Any, file: str, text: str, what: str) -> None:
