@@ -18,7 +18,9 @@ from test_store import jobs
 def store(tmp_path: Path) -> Store:
     """Two runs: one that is found, and one of another engine, whose folder bears a key that nobody asks for."""
     made = Store(tmp_path / "store")
-    ((_, first), (_, other)) = made.run(jobs()[:2], 1)
+    for job in jobs()[:2]:
+        made.put(job.request)
+    first, other = (made.folder(made.key(job.request)) for job in jobs()[:2])
     moved = made.folder("0" * 64)
     moved.parent.mkdir(exist_ok=True)
     other.rename(moved)
