@@ -69,6 +69,8 @@ pub fn run(mut command: Command, goes_on: GoesOn<'_>) -> io::Result<Said> {
     let (reader, writer) = (from.as_raw_fd(), to.try_clone()?);
     command.stdin(Stdio::null()).stdout(to).stderr(writer);
     command.env("LC_ALL", "C").process_group(guardian.pid);
+    // What is loaded into this process, a sanitizer for one, is not for compilers: it may need more than the bound.
+    command.env_remove("LD_PRELOAD");
     // SAFETY: the closure calls only what may be called between fork and exec.
     unsafe { command.pre_exec(bound) };
     // SAFETY: a descriptor of this process.
