@@ -305,20 +305,22 @@ def one(results: Results | Result) -> Result:
 
 def value_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of an upright axis, in as many lines as its height asks for."""
-    high = sheet.figure.get_figheight() * 72 * ax.get_position().height
-    ax.set_ylabel("\n".join(wrapped(plain(text), max(high, 60.0), 9)))
+    ax.set_ylabel(_filled(text, sheet.figure.get_figheight() * ax.get_position().height, 9))
 
 
 def level_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of a level axis, in as many lines as its width asks for."""
-    wide = sheet.figure.get_figwidth() * 72 * ax.get_position().width
-    ax.set_xlabel("\n".join(wrapped(plain(text), max(wide, 60.0), 9)))
+    ax.set_xlabel(_filled(text, sheet.figure.get_figwidth() * ax.get_position().width, 9))
 
 
 def panel_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of a panel, in as many lines as its width asks for."""
-    wide = sheet.figure.get_figwidth() * 72 * ax.get_position().width
-    ax.set_title("\n".join(wrapped(plain(text), max(wide, 60.0), 8)), loc="left", fontsize=8)
+    ax.set_title(_filled(text, sheet.figure.get_figwidth() * ax.get_position().width, 8), loc="left", fontsize=8)
+
+
+def _filled(text: str, inches: float, size: float) -> str:
+    """The text in lines of this length."""
+    return "\n".join(wrapped(plain(text), max(72 * inches, 60.0), size))
 
 
 #: What a tick's text needs along its axis, points.

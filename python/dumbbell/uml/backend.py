@@ -28,10 +28,10 @@ _PROGRAMS = ("ip", "tc", "setarch")
 
 def check(request: Request) -> None:
     """Raise ScenarioError for what of a plan the guest cannot do, EngineError for what this machine lacks."""
-    from . import build, store
+    from . import build
 
     refuse(request)
-    store.kernel_of(request.on, request.planned.plan["host"]["hz"])
+    _kernel(request)
     for program in build.missing(_PROGRAMS):
         raise EngineError(f"--on {request.backend}: needs the program {program} (Debian: {build.PROGRAMS[program]})")
 
@@ -56,21 +56,25 @@ def warnings(request: Request) -> list[str]:
 
 def kernel_of(request: Request) -> str:
     """The digest of the kernel that a run needs; raises EngineError where there is none."""
+    return _kernel(request).key
+
+
+def _kernel(request: Request) -> Kernel:
     from . import store
 
-    return store.kernel_of(request.on, request.planned.plan["host"]["hz"]).key
+    return store.kernel_of(request.on, request.planned.plan["host"]["hz"])
 
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, as `sim.run` does, and return its manifest."""
     from dumbbell.backends.folder import ResultFolder
 
-    from . import controllers, guest, script, store
+    from . import controllers, guest, script
     from .measured import Measured
 
     check(request)
     plan = request.planned.plan
-    kernel = store.kernel_of(request.on, request.planned.plan["host"]["hz"])
+    kernel = _kernel(request)
     loaded = controllers.load(plan, request.own, kernel, ours=_is_ours(request))
     made_for = script.guest(plan, loaded)
     with ResultFolder(request, folder) as made:
