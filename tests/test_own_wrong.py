@@ -114,7 +114,8 @@ def test_a_crash_ends_its_own_run_and_says_where(folder: Path, cli: Any, body: s
     arguments = ("run", "x.toml", "--cca", "tcp_wrong.c", "--out", "out", "--jobs", "1", "--json")
     done = cli(*arguments, env={**os.environ, "TMPDIR": str(folder / "tmp")})
     assert done.returncode == 1, done.stderr
-    (said,) = done.stderr.splitlines()
+    said, failed = done.stderr.splitlines()
+    assert failed == "dumbbell: 1 of 2 runs failed"
     assert WRONG[body] in said
     assert re.search(r"own_flow0\.cca=wrong: .*wrong: cong_avoid\(\) .* at [0-3]\.\d{6} s", said), said
     if "private" not in said and "BUG_ON" not in said:

@@ -112,7 +112,7 @@ def test_lines_are_found_in_any_way_of_writing() -> None:
 
 
 def test_more_errors_than_one_reads_are_counted() -> None:
-    flows = ", ".join('{ cca = "cubic", count = 0 }' for _ in range(50))
+    flows = ", ".join('{ cca = "cubic", count = -1 }' for _ in range(50))
     with pytest.raises(ScenarioError) as caught:
         from_text(f'duration = "1s"\npath = {{ rate = "1Mbps", rtt = "1ms", buffer = "1MB" }}\nflow = [{flows}]')
     assert len(caught.value.errors) == 50

@@ -1,7 +1,8 @@
 """Plans: what an engine runs, made from a scenario, and what can be said of one before it is run.
 
 >>> from dumbbell import from_dict, plan
->>> scenario = from_dict({"path": {"rate": "10Mbps", "rtt": "20ms"}, "flow": [{"cca": "cubic"}]})
+>>> path = {"rate": "10Mbps", "rtt": "20ms", "buffer": "1bdp"}
+>>> scenario = from_dict({"duration": "1s", "path": path, "flow": [{"cca": "cubic"}]})
 >>> [planned.plan["seed"] for planned in plan.runs(scenario)]
 [1]
 
