@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dumbbell import cli as cli_folder
 
 
 def test_words_do_what_options_do(cli: Any) -> None:
@@ -22,11 +26,39 @@ def test_every_command_is_in_the_help_and_has_one_of_its_own() -> None:
     from dumbbell.cli import commands
 
     listed = commands.parser().format_help()
-    for name, command in commands.COMMANDS.items():
+    for name in commands.COMMANDS:
         assert f"\n    {name}" in listed
         assert commands.parser(name).format_help().startswith(f"usage: dumbbell {name}")
-        module, _, function = command.runs.partition(":")
-        assert callable(getattr(import_module(f"dumbbell.cli.{module}"), function))
+    assert all(callable(getattr(import_module(f"dumbbell.cli.{module}"), name)) for module, name in entries())
+
+
+def entries() -> Iterator[tuple[str, str]]:
+    """The function that runs each command and action, and its module."""
+    from dumbbell.cli import commands
+
+    for name, command in commands.COMMANDS.items():
+        inner = [action for action in commands.parser(name)._actions if action.dest == "action"]
+        for action in inner[0].choices or () if inner else ("",):
+            module, _, function = command.runs.format(action=action).partition(":")
+            yield module, function
+
+
+def test_only_the_entry_of_a_command_takes_its_arguments_unnamed() -> None:
+    folder = Path(cli_folder.__file__ or "").parent
+    takers = {
+        (path.stem, function.name)
+        for path in folder.glob("*.py")
+        if path.stem != "__init__"  # which calls the entries
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef)
+        if any("Namespace" in ast.unparse(given.annotation or ast.Constant("")) for given in every(function.args))
+    }
+    assert takers == set(entries())
+
+
+def every(arguments: ast.arguments) -> list[ast.arg]:
+    """All parameters of a function."""
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
 
 
 def test_the_help_of_plot_names_what_plots_can_draw() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .errors import unknown_key, wrong
+from .files import make_folder
 
 #: Longest name of a controller in the kernel, bytes (TCP_CA_NAME_MAX less the closing zero).
 NAME_MAX = 15
@@ -88,6 +90,23 @@ def _facts(said: Mapping[str, str]) -> Facts:
         sends_ect1=said.get("sends") == "ECT(1)",
         is_steady=said.get("draws") == "nothing",
     )
+
+
+def write_headers(folder: Path) -> None:
+    """Write the headers that controllers in C include, each whole or not at all; raises OSError."""
+    import tempfile
+
+    from . import _native
+
+    folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()  # it may be named by a link; nothing below it is one
+    with tempfile.TemporaryDirectory(prefix=".dumbbell-", dir=folder) as beside:
+        _native.write_headers(beside)
+        for file in sorted(path for path in Path(beside).rglob("*") if path.is_file()):
+            place = folder / file.relative_to(beside)
+            for above in reversed(file.relative_to(beside).parents[:-1]):
+                make_folder(folder / above)
+            file.replace(place)
 
 
 @cache

@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 
 
 class DumbbellError(Exception):
-    """Anything that this package refuses or fails to do; its text is one line for a person."""
+    """Anything that this package refuses or fails to do; its text is one line for a person.
+
+    Attributes
+    ----------
+    is_input
+        Whether what was asked for is wrong, rather than the machine unable to do it.
+    """
+
+    is_input = False
 
     def __reduce__(self) -> tuple[object, ...]:
         """How it comes from another process: not all of these are made of their text alone."""
@@ -32,6 +40,8 @@ class ScenarioError(DumbbellError):
     errors
         All errors of the file, this one first.
     """
+
+    is_input = True
 
     def __init__(self, key: str, problem: str, *, source: str = "", line: int | None = None) -> None:
         self.key = key
@@ -81,6 +91,8 @@ class ResultError(DumbbellError):
 
 class OutError(ResultError):
     """The folder for results cannot be made, or holds something else."""
+
+    is_input = True
 
 
 class EngineError(DumbbellError):

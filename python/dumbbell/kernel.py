@@ -8,7 +8,7 @@ with dumbbell.kernel.load("bbr2", {"loss_thresh": 10}) as controller:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class KernelError(DumbbellError):
-    """The kernel has not got, or not changed, a controller.
-
-    Attributes
-    ----------
-    is_input
-        What was asked for is wrong (an unknown name, a value out of range), rather than the machine unable to do it.
-    """
+    """The kernel has not got, or not changed, a controller."""
 
     def __init__(self, text: str, *, is_input: bool = False) -> None:
         self.is_input = is_input
@@ -42,6 +36,11 @@ class Param(NamedTuple):
     max: int
     unit: str
     doc: str
+
+
+#: Segments that a connection has sent when it counts as one that sends: more than requests, answers and iperf3's
+#: control connection do.
+_SENT_MIN = 50
 
 
 class Estimates(NamedTuple):
@@ -84,6 +83,13 @@ class Socket(NamedTuple):
     lost: int
     retrans: int
     estimates: Estimates
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether the controller has anything to do: not at a receiver, a control connection or a socket that
+        listens.
+        """
+        return not self.is_listening and (self.in_flight > 0 or self.delivered >= _SENT_MIN)
 
 
 class Status(NamedTuple):
@@ -134,6 +140,31 @@ def built_in() -> dict[str, str]:
     from . import _native
 
     return dict(_native.kernel_built_in())
+
+
+class Listed(NamedTuple):
+    """A controller that is loaded or can be; `is_kept` is None where it is not loaded."""
+
+    name: str
+    kernel_name: str
+    is_loaded: bool
+    is_kept: bool | None
+    summary: str
+
+
+def listed(loaded: Sequence[tuple[str, str, bool]]) -> list[Listed]:
+    """These `instances`, and each other controller that is built in, by name."""
+    from .controllers import known
+
+    summaries, built = known(), built_in()
+    names = {name for name, _, _ in loaded}
+    others = ((name, kernel_name, None) for name, kernel_name in built.items() if name not in names)
+    rows = []
+    for name, kernel_name, is_kept in (*loaded, *others):
+        # A file of one's own may have taken the place of one that is built in, so it is not described as that.
+        summary = summaries[name].summary if name in built and name in summaries else "a file of your own"
+        rows.append(Listed(name, kernel_name, is_kept is not None, is_kept, summary))
+    return sorted(rows, key=lambda row: (row.name, row.kernel_name))
 
 
 def load(

@@ -199,10 +199,7 @@ def _rate(text: str | None) -> str:
 
 def _twice(delay: str) -> str:
     """The RTT of a one-way delay, which a scenario wants above zero."""
-    try:
-        return f"{max(2 * units.span_ns(delay), 1)}ns"
-    except units.UnitError as error:
-        raise wrong("--delay", delay, str(error)) from None
+    return f"{max(2 * units.parse_option('--delay', delay, units.span_ns), 1)}ns"
 
 
 def directions(rate: str | None, up: Direction, down: Direction) -> tuple[Direction, Direction]:

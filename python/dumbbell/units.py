@@ -7,10 +7,10 @@ point. Decimal prefixes (k, M, G) are powers of 1000, binary ones (Ki, Mi, Gi) p
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from dumbbell.errors import guess
+from dumbbell.errors import guess, wrong
 
 #: Bytes of a full segment on the wire: 14 Ethernet + 20 IPv4 + 32 TCP with timestamps + 1448 payload.
 FRAME_BYTES = 1514
@@ -55,6 +55,19 @@ class UnitError(ValueError):
     def __init__(self, wanted: str, *, lacks: bool = False) -> None:
         super().__init__(wanted)
         self.lacks = lacks
+
+
+def parse_option(option: str, text: object, parse: Callable[[object], int]) -> int:
+    """The quantity that an option has with its unit; raises ScenarioError that names the option."""
+    try:
+        return parse(text)
+    except UnitError as error:
+        raise wrong(option, text, str(error)) from None
+
+
+def option_s(option: str, text: str | None) -> float | None:
+    """The time of an option, seconds; None where it is not given. Raises ScenarioError."""
+    return None if text is None else parse_option(option, text, span_ns) / 1e9
 
 
 def split(text: object, wanted: str) -> tuple[int, int, str]:

@@ -6,8 +6,10 @@ import argparse
 import os
 import sys
 
-from dumbbell.errors import DumbbellError, OutError, ScenarioError, show
+from dumbbell.errors import DumbbellError, show
 
+from . import status
+from .output import guarded, note
 from .status import BAD_INPUT, FAILED, INTERRUPTED
 
 #: Set, an error that is none of ours keeps its traceback.
@@ -37,11 +39,11 @@ def _dispatch(arguments: argparse.Namespace) -> int:
     command = COMMANDS[arguments.command]
     if command.has_signals:
         _take_signals()
-    module, _, function = command.runs.partition(":")
-    status: int = getattr(import_module(f".{module}", __package__), function)(arguments)
+    module, _, function = command.runs.format_map(vars(arguments)).partition(":")
+    ended: int = getattr(import_module(f".{module}", __package__), function)(arguments)
     # An error of it is reported from here; the interpreter's own flush at the end ends in a traceback.
     sys.stdout.flush()
-    return status
+    return ended
 
 
 def _take_signals(*, last: bool = False) -> None:
@@ -58,8 +60,6 @@ def main(argv: list[str] | None = None) -> int:
     """Run a command and return its exit status: 0, 1 (a run failed), 2 (bad input) or 128 and the signal that
     interrupted it.
     """
-    from .output import guarded
-
     with guarded():
         return _main(sys.argv[1:] if argv is None else argv)
 
@@ -67,10 +67,9 @@ def main(argv: list[str] | None = None) -> int:
 def _main(argv: list[str]) -> int:
     try:
         return _dispatch(_parse(argv))
-    except (OutError, ScenarioError) as error:
-        return _fail(str(error).replace("\n", "\ndumbbell: "), BAD_INPUT)
     except DumbbellError as error:
-        return _fail(str(error), FAILED)
+        text = str(error)
+        return _fail(text.replace("\n", "\ndumbbell: ") if error.is_input else text, status.of(error))
     except KeyboardInterrupt as error:
         _take_signals(last=True)
         return _fail("interrupted", getattr(error, "status", INTERRUPTED))
@@ -112,6 +111,6 @@ def _drop_output() -> None:
         sys.stdout = None
 
 
-def _fail(text: str, status: int) -> int:
-    print(f"dumbbell: {text}", file=sys.stderr)
-    return status
+def _fail(text: str, ended: int) -> int:
+    note(text)
+    return ended

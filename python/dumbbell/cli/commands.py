@@ -166,8 +166,8 @@ def _add_new(new: argparse.ArgumentParser) -> None:
 
 
 class Command(NamedTuple):
-    """A command: its help line, what adds its arguments, and the function that runs it, in a module that is imported
-    when it is used.
+    """A command: its help line, what adds its arguments, and the function that runs it (with actions, one for each), in
+    a module that is imported when it is used.
     """
 
     text: str
@@ -191,7 +191,7 @@ COMMANDS = {
     "store": Command(
         "list the finished runs that sweep and reproduce keep, and drop those that are old or found no more",
         _add_store,
-        "store:main",
+        "store:{action}_",
     ),
     "check": Command("say what a scenario would run, and how long it would take", add_check, "views:check"),
     "show": Command(
@@ -210,17 +210,17 @@ COMMANDS = {
         has_signals=True,
     ),
     "export": Command("write a run in the format of another program: Perfetto", add_export, "export:main"),
-    "cca": Command("list congestion controllers, or show one with its parameters", add_cca, "views:cca"),
+    "cca": Command("list congestion controllers, or show one with its parameters", add_cca, "views:cca_{action}"),
     "kernel": Command(
         "put controllers into the running Linux kernel, look at their flows, change their parameters (root)",
         add_kernel,
-        "kernel:main",
+        "kernel:{action}_",
         has_signals=True,
     ),
     "uml": Command(
         "make kernels that run in virtual time, for --on uml; say which there are, remove and compare them",
         add_uml,
-        "uml:main",
+        "uml:{action}_",
         has_signals=True,
     ),
     "shell": Command("run one command at one end of an emulated path", add_shell, "shell:main", has_signals=True),

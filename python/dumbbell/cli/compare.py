@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends, comparison, interrupts, units
 from dumbbell.comparison import Comparison, any_of
@@ -18,6 +17,7 @@ from dumbbell.scenario.own import Own
 from dumbbell.scenario.source import GALLERY
 
 from . import run
+from .output import note
 from .status import FAILED, OK
 from .writers import write_object
 
@@ -35,39 +35,59 @@ _MARKS: dict[Word, str] = {FAILS: "*", UNCLEAR: "~"}
 _FLOWS = 8
 
 
+class Wanted(NamedTuple):
+    """What is to be compared: the options that `compare` and `uml compare` share."""
+
+    files: list[str]
+    overrides: list[str]
+    cca: list[str]
+    plot: str
+    packets: bool
+    need: int
+    """Share of the rows that must agree, in parts of 10^9."""
+    out: str | None
+    resume: bool
+    force: bool
+    jobs: int | None
+    json: bool
+    quiet: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Wanted:
+        """What the options of a command line ask for."""
+        return cls(**{name: options[name] for name in cls._fields})
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Run and compare; see `dumbbell compare --help`."""
-    return on_backends(arguments.on.split(","), vars(arguments))
+    return on_backends(arguments.on.split(","), Wanted.of(vars(arguments)))
 
 
-def on_backends(names: Sequence[str], options: Mapping[str, Any]) -> int:
-    """Run and compare on these back ends, with the options of `dumbbell compare`; status 1 when fewer rows agree than
-    --need says.
-    """
-    names, files = comparison.named(names), options["files"]
-    overrides, own = tuple(options["overrides"]), Own.load(options["cca"], on=names)
-    scenarios = [from_file(file, overrides=overrides) for file in files]
-    _check_kind(options["plot"], names, scenarios)
-    name = f"compare-{Path(files[0].removeprefix(GALLERY)).stem}"
-    place = run.placed(options["out"], name, resume=options["resume"], force=options["force"])
+def on_backends(names: Sequence[str], wanted: Wanted) -> int:
+    """Run and compare on these back ends; status 1 when fewer rows agree than --need says."""
+    names, overrides = comparison.named(names), tuple(wanted.overrides)
+    own = Own.load(wanted.cca, on=names)
+    scenarios = [from_file(file, overrides=overrides) for file in wanted.files]
+    _check_kind(wanted.plot, names, scenarios)
+    name = f"compare-{Path(wanted.files[0].removeprefix(GALLERY)).stem}"
+    place = run.placed(wanted.out, name, resume=wanted.resume, force=wanted.force)
     with interrupts.Raised(), place as out:
-        packets, quiet = options["packets"], options["quiet"]
-        jobs = comparison.planned(scenarios, names, overrides=overrides, own=own, packets=packets)
-        if not quiet:
+        jobs = comparison.planned(scenarios, names, overrides=overrides, own=own, packets=wanted.packets)
+        if not wanted.quiet:
             run.warn_of(scenarios, jobs[names[0]], own)
         for name, of_one in jobs.items():
-            workers = backends.workers(name, (job.request for job in of_one), options["jobs"])
-            of_backend = Place(out / name, resume=options["resume"])
-            status = run.go(of_one, of_backend, workers=workers, show=run.Show.NOTHING, quiet=quiet)
+            workers = backends.workers(name, (job.request for job in of_one), wanted.jobs)
+            of_backend = Place(out / name, resume=wanted.resume)
+            status = run.go(of_one, of_backend, workers=workers, show=run.Show.NOTHING, quiet=wanted.quiet)
             if status != OK:
                 return status
-    rows = list(comparison.compared({name: load(out / name) for name in names}, packets=packets))
+    rows = list(comparison.compared({name: load(out / name) for name in names}, packets=wanted.packets))
     for row in rows:
-        _print(row, names, as_json=options["json"])
+        _print(row, names, as_json=wanted.json)
     agreeing = sum(row.word == HOLDS for row in rows)
-    if not options["json"]:
-        print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, options['plot'])}")
-    return OK if agreeing * 10**9 >= options["need"] * len(rows) else FAILED
+    if not wanted.json:
+        print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, wanted.plot)}")
+    return OK if agreeing * 10**9 >= wanted.need * len(rows) else FAILED
 
 
 def _check_kind(kind: str, names: list[str], scenarios: list[Given]) -> None:
@@ -166,7 +186,7 @@ def _pictures(out: Path, names: list[str], kind: str) -> str:
                 panel_height=2.4,
             )
         except ResultError as error:  # such as states of a controller that has none
-            print(f"dumbbell: {results[0].folder.name}: no picture: {error}", file=sys.stderr)
+            note(f"{results[0].folder.name}: no picture: {error}")
             continue
         plots.save(figure, out / f"{results[0].folder.name}.png")
         made += 1

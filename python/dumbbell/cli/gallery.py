@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dumbbell.scenario import gallery, source
 
+from .output import note
 from .status import BAD_INPUT, OK
 
 
@@ -27,10 +28,7 @@ def show(entries: list[gallery.Entry], words: list[str]) -> int:
     """A line each of those that mention all words."""
     found = [entry for entry in entries if all(entry.mentions(word) for word in words)]
     if not found:
-        print(
-            f"dumbbell: no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all",
-            file=sys.stderr,
-        )
+        note(f"no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all")
         return BAD_INPUT
     from rich.table import Table
 

@@ -91,6 +91,11 @@ def _reopen() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
+def note(text: str) -> None:
+    """Say something of the command on stderr."""
+    print(f"dumbbell: {text}", file=sys.stderr)
+
+
 def plain(stream: TextIO) -> TextIO:
     """The stream below an `Output`, or itself."""
     return getattr(stream, "as_it_is", stream)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import units
 from dumbbell.errors import ResultError, ScenarioError, wrong
+from dumbbell.units import option_s
 
+from .output import note
 from .status import OK
 
 if TYPE_CHECKING:
@@ -22,22 +23,9 @@ SUFFIXES = (".png", ".pdf", ".svg")
 #: Options whose name here differs from that of the drawing functions' settings.
 _SETTINGS = {"bin": "bin_s"}
 _OPTIONS = (
-    "flows",
-    "bin",
-    "link",
-    "unit",
-    "metric",
-    "x",
-    "panels",
-    "form",
-    "jain",
-    "delay",
-    "pool",
-    "log",
-    "title",
-    "width",
+    "flows", "bin", "link", "unit", "metric", "x", "panels", "form", "jain", "delay", "pool", "log", "title", "width",
     "height",
-)
+)  # fmt: skip
 
 #: Options that make no other picture of the same, so that they are in no file's name.
 _LOOKS = frozenset({"title", "width", "height"})
@@ -48,27 +36,28 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell import plots
     from dumbbell.results.load import Results, load
 
-    known = plots.options(arguments.kind)
-    settings = _given(arguments, known)
-    folder = Path(arguments.dir)
-    runs = chosen(load(folder), arguments.run)
-    each = arguments.kind in plots.SINGLE
-    if each and len(runs) > 1 and arguments.run is None:
+    kind, asked, folder = arguments.kind, arguments.run, Path(arguments.dir)
+    given = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
+    window = {name: value for name, value in (("from", arguments.start), ("to", arguments.end)) if value is not None}
+    settings = _settings(kind, given, window, plots.options(kind))
+    runs = chosen(load(folder), asked)
+    each = kind in plots.SINGLE
+    if each and len(runs) > 1 and asked is None:
         names = ", ".join(run.folder.name for run in runs[:3])
         raise ResultError(
-            f"{len(runs)} runs, and {arguments.kind} shows one: choose with --run a name, its beginning, a pattern, a"
-            f" number from 0 to {len(runs) - 1}, or all ({names}{', ...' if len(runs) > 3 else ''})"
+            f"{len(runs)} runs, and {kind} shows one: choose with --run a name, its beginning, a pattern, a number from"
+            f" 0 to {len(runs) - 1}, or all ({names}{', ...' if len(runs) > 3 else ''})"
         )
-    stem = file_stem(arguments.kind, arguments)
-    for one in [Results([run]) for run in runs] if each else [runs]:
-        path = _place(arguments, one, stem, several=each and len(runs) > 1)
-        boxes = plots.save(plots.draw(arguments.kind, one, **settings), path)
+    for some in [Results([run]) for run in runs] if each else [runs]:
+        # The folder of a single run says which it is.
+        stem = file_stem(kind, None if len(some) == 1 else asked, window, given)
+        path = _place(arguments.output, folder, some, stem, several=each and len(runs) > 1)
+        boxes = plots.save(plots.draw(kind, some, **settings), path)
         print(path)
         if boxes:
-            print(
-                f"dumbbell: {path}: no font here has the letters {boxes}, which are boxes; a font with them, such as"
-                " Noto Sans CJK, is used where it is installed",
-                file=sys.stderr,
+            note(
+                f"{path}: no font here has the letters {boxes}, which are boxes; a font with them, such as Noto Sans"
+                " CJK, is used where it is installed"
             )
     return OK
 
@@ -108,83 +97,58 @@ def chosen(runs: Results, asked: str | None) -> Results:
     return Results(found)
 
 
-def _given(arguments: argparse.Namespace, known: list[str]) -> dict[str, Any]:
-    """The settings that were given; raises ScenarioError for one that this kind does not take."""
+def _settings(kind: str, given: Mapping[str, Any], window: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:
+    """What a drawing function takes of the options that were given; raises ScenarioError for one that it does not."""
     settings: dict[str, Any] = {}
-    takes = [name for name in known if name != "window"]
-    words = ", ".join(
-        f"--{next((ours for ours, theirs in _SETTINGS.items() if theirs == name), name)}" for name in takes
-    )
-    for option in _OPTIONS:
-        value = getattr(arguments, option)
-        if value is None:
-            continue
+    options = {theirs: ours for ours, theirs in _SETTINGS.items()}
+    words = ", ".join(f"--{options.get(name, name)}" for name in known if name != "window")
+    for option, value in given.items():
         name = _SETTINGS.get(option, option)
         if name not in known:
-            raise ScenarioError(
-                f"--{option}",
-                f"not for {arguments.kind}, which takes {words}{', --from, --to' if 'window' in known else ''}",
-            )
-        settings[name] = _seconds("--bin", value) if option == "bin" else value
-    if arguments.start is not None or arguments.end is not None:
+            more = ", --from, --to" if "window" in known else ""
+            raise ScenarioError(f"--{option}", f"not for {kind}, which takes {words}{more}")
+        settings[name] = option_s("--bin", value) if option == "bin" else value
+    if window:
         if "window" not in known:
-            raise ScenarioError(
-                "--from" if arguments.start is not None else "--to", f"not for {arguments.kind}, which takes {words}"
-            )
-        start = _seconds("--from", arguments.start) if arguments.start is not None else 0.0
-        end = _seconds("--to", arguments.end) if arguments.end is not None else float("inf")
-        if end <= start:
-            raise wrong("--to", arguments.end, f"a time after --from ({arguments.start or '0s'})")
-        settings["window"] = (start, end)
+            raise ScenarioError(f"--{next(iter(window))}", f"not for {kind}, which takes {words}")
+        start, end = (option_s(f"--{name}", window.get(name)) for name in ("from", "to"))
+        settings["window"] = (start or 0.0, float("inf") if end is None else end)
+        if settings["window"][1] <= settings["window"][0]:
+            raise wrong("--to", window["to"], f"a time after --from ({window.get('from', '0s')})")
     return settings
 
 
-def _seconds(option: str, text: str) -> float:
-    try:
-        return units.span_ns(text) / 1e9
-    except units.UnitError as error:
-        raise wrong(option, text, str(error)) from None
-
-
-def file_stem(kind: str, arguments: argparse.Namespace) -> str:
+def file_stem(kind: str, asked: str | None, window: Mapping[str, str], given: Mapping[str, Any]) -> str:
     """The picture's name without its suffix: the kind, the metric, and each further option, so that no other picture
     has it.
     """
-    parts = [kind]
-    for option in ("metric", "run", "start", "end", *_OPTIONS):
-        value = getattr(arguments, option)
-        if value is None or option in _LOOKS or (option == "run" and value == "all"):
-            continue
-        named = {"start": "from", "end": "to"}.get(option, option)
-        if option == "metric":
-            if value not in parts:
-                parts.append(str(value))
-        elif isinstance(value, bool):
-            parts.append(named if value else "linear")
-        else:
-            parts.append(f"{named}-{value}")
+    metric = given.get("metric")
+    parts = [kind, *([str(metric)] if metric not in (None, kind) else [])]
+    if asked not in (None, "all"):
+        parts.append(f"run-{asked}")
+    parts += [f"{name}-{value}" for name, value in window.items()]
+    for option, value in given.items():
+        if isinstance(value, bool):
+            parts.append(option if value else "linear")
+        elif option != "metric" and option not in _LOOKS:
+            parts.append(f"{option}-{value}")
     return "".join(char if char.isalnum() or char in "-_.=," else "-" for char in "-".join(parts))
 
 
-def _place(arguments: argparse.Namespace, runs: Results, stem: str, *, several: bool) -> Path:
+def _place(output: str | None, folder: Path, runs: Results, stem: str, *, several: bool) -> Path:
     """Where a picture goes; raises ScenarioError for a folder that is missing, a suffix that is none, or one file for
     several runs.
     """
-    run: Result = runs[0]
-    single = len(runs) == 1
-    if single and arguments.run is not None:
-        stem = stem.replace(
-            "-run-" + "".join(char if char.isalnum() or char in "-_.=," else "-" for char in arguments.run), ""
-        )
-    if arguments.output is None:
-        return (run.folder if single else Path(arguments.dir)) / f"{stem}.png"
-    output = Path(arguments.output)
-    if output.is_dir():
-        return output / (f"{run.folder.name}-{stem}.png" if single else f"{stem}.png")
+    run: Result | None = runs[0] if len(runs) == 1 else None
+    if output is None:
+        return (run.folder if run else folder) / f"{stem}.png"
+    path = Path(output)
+    if path.is_dir():
+        return path / (f"{run.folder.name}-{stem}.png" if run else f"{stem}.png")
     if several:
-        raise wrong("--output", str(output), "a folder that exists, because several runs make a picture each")
-    if output.suffix not in SUFFIXES:
-        raise wrong("--output", str(output), "a name that ends in .png, .pdf or .svg, or a folder that exists")
-    if not output.parent.is_dir():
-        raise wrong("--output", str(output), f"a file in a folder that exists; there is no {output.parent}")
-    return output
+        raise wrong("--output", output, "a folder that exists, because several runs make a picture each")
+    if path.suffix not in SUFFIXES:
+        raise wrong("--output", output, "a name that ends in .png, .pdf or .svg, or a folder that exists")
+    if not path.parent.is_dir():
+        raise wrong("--output", output, f"a file in a folder that exists; there is no {path.parent}")
+    return path

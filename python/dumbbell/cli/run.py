@@ -22,7 +22,9 @@ from dumbbell.runs.progress import Progress, screen
 from dumbbell.scenario.file import Given, from_file
 from dumbbell.scenario.own import Own
 
-from .status import BAD_INPUT, FAILED, INTERRUPTED, OK
+from . import status
+from .output import note
+from .status import INTERRUPTED, OK
 
 if TYPE_CHECKING:
     from .rows import Asked
@@ -82,15 +84,15 @@ def _table(options: Mapping[str, Any], show: Show) -> Asked | None:
 def warn_of(scenarios: list[Given], jobs: list[Job], own: Own) -> None:
     """Say once per file what its scenario, or a controller of one's own, gives reason to warn of."""
     for text in own.kernel_refusals():
-        _note(f"warning: {text}")
+        note(f"warning: {text}")
     for given in scenarios:
         runs = [job.planned for job in jobs if job.planned.name == given.scenario.name]
         counts = Counter(text for run in runs for text in run.warnings)
         for text, count in counts.items():
             which = "" if count == len(runs) else f" (in {count} of {len(runs)} runs)"
-            _note(f"warning: {given.source}: {text}{which}")
+            note(f"warning: {given.source}: {text}{which}")
         for text in warn.of_grid(given.scenario, runs):
-            _note(f"warning: {given.source}: {text}")
+            note(f"warning: {given.source}: {text}")
 
 
 def placed(out: str | None, name: str, *, resume: bool, force: bool) -> Place:
@@ -113,33 +115,33 @@ def go(
     wanted: Asked | None = None,
 ) -> int:
     """Run these and print their outcomes; returns the exit status."""
-    status, finished = OK, []
+    ended, finished = OK, []
     done: list[tuple[Path, str]] = []
     progress = None if quiet else Progress(screen())
     going: Execution | None = None
     try:
         keep = _line_kept if show is Show.JSON else _kept
         with Execution(
-            planned, place, workers=workers, keep=keep, may_fork=True, progress=progress, note=_note
+            planned, place, workers=workers, keep=keep, may_fork=True, progress=progress, note=note
         ) as going:
             for outcome in going.outcomes():
                 if outcome.error:
-                    status = _worse(status, outcome.error)
+                    ended = max(ended, status.of(outcome.error))
                     hint = (
                         f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
                     )
-                    _note(f"{outcome.error}{hint}")
+                    note(f"{outcome.error}{hint}")
                 elif outcome.manifest:
                     finished.append(outcome.job.folder)
                     done.append((outcome.job.folder, outcome.manifest["tables"]))
                     if show is Show.JSON:
                         print(outcome.manifest["line"], flush=True)
     except KeyboardInterrupt as error:
-        _note(f"interrupted; {_finished(going)}" if going else "interrupted")
+        note(f"interrupted; {_finished(going)}" if going else "interrupted")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
     _told_equal(done)
     _summarise(planned, finished, place, show, wanted)
-    return status
+    return ended
 
 
 def _summarise(planned: list[Job], finished: list[Path], place: Place, show: Show, wanted: Asked | None) -> None:
@@ -153,7 +155,7 @@ def _summarise(planned: list[Job], finished: list[Path], place: Place, show: Sho
     elif failed[0] and len(planned) > 1 and show is Show.JSON:
         from .show import failed_text
 
-        _note(failed_text(*failed))
+        note(failed_text(*failed))
 
 
 def told(jobs: Iterable[Job]) -> set[str]:
@@ -173,20 +175,12 @@ def _line_kept(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _told_equal(done: list[tuple[Path, str]]) -> None:
     for text in warn.equal_runs(done):
-        _note(f"warning: {text}")
+        note(f"warning: {text}")
 
 
 def _finished(going: Execution) -> str:
     done = sum((job.folder / "manifest.json").exists() for job in going.jobs)
     return f"{done} of {len(going.jobs)} runs are finished in {going.out}, --resume runs the rest"
-
-
-def _note(text: str) -> None:
-    print(f"dumbbell: {text}", file=sys.stderr)
-
-
-def _worse(status: int, error: Exception) -> int:
-    return max(status, BAD_INPUT) if isinstance(error, ScenarioError) else max(status, FAILED)
 
 
 def line(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from dumbbell import interrupts, units
 from dumbbell.errors import OutError, wrong
 from dumbbell.runs.pool import default_workers
-from dumbbell.units import UnitError
 
+from .output import note
 from .status import OK
 
 
@@ -41,7 +40,7 @@ def main(arguments: argparse.Namespace) -> int:
     with interrupts.Raised():
         try:
             print(server.url, flush=True)
-            print(f"dumbbell: results go to {results}; Ctrl-C ends it", file=sys.stderr)
+            note(f"results go to {results}; Ctrl-C ends it")
             server.serve_forever()
         except KeyboardInterrupt:
             pass
@@ -56,10 +55,7 @@ def _amount(option: str, text: str, parse: Callable[[object], int], *, least: st
     """A time in ns or a size in bytes that an option has with its unit; of `least` at least. Raises ScenarioError that
     names the option.
     """
-    try:
-        amount = parse(text)
-    except UnitError as error:
-        raise wrong(option, text, str(error)) from None
+    amount = units.parse_option(option, text, parse)
     if least and amount < parse(least):
         raise wrong(option, text, f"{least} or more: nothing could be run")
     return amount

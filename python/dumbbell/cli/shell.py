@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
+from dataclasses import fields
 from pathlib import Path as File
 
 from dumbbell import shell
 from dumbbell.backends import linux
 from dumbbell.errors import ResultError, ScenarioError, wrong
 from dumbbell.files import written_whole
+
+from .output import note
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -21,7 +23,12 @@ def main(arguments: argparse.Namespace) -> int:
         raise ScenarioError(
             "shell", "wanted a command after --, as in: dumbbell shell --delay 20ms -- iperf3 -c 10.2.0.1"
         )
-    up, down = shell.directions(arguments.rate, _direction(arguments, "up"), _direction(arguments, "down"))
+    given = vars(arguments)
+    up, down = (
+        shell.Direction(**{field.name: given[f"{way}_{field.name}"] for field in fields(shell.Direction)})
+        for way in ("up", "down")
+    )
+    up, down = shell.directions(arguments.rate, up, down)
     path = shell.Path(
         up=up, down=down, delay=arguments.delay, buffer=arguments.buffer, aqm=arguments.aqm, loss=arguments.loss,
         seed=arguments.seed
@@ -37,7 +44,7 @@ def main(arguments: argparse.Namespace) -> int:
         except OSError as error:
             raise ResultError(f"{arguments.json}: {error.strerror}") from None
     for warning in ended["warnings"]:
-        print(f"dumbbell: {warning}", file=sys.stderr)
+        note(warning)
     return int(ended["status"])
 
 
@@ -49,11 +56,3 @@ def _check_writable(name: str | None) -> None:
     is_possible = os.access(file if file.exists() else file.parent, os.W_OK) and file.parent.is_dir()
     if file.is_dir() or not is_possible:
         raise wrong("--json", name, "a file that can be written, in a folder that exists")
-
-
-def _direction(arguments: argparse.Namespace, name: str) -> shell.Direction:
-    """The options of a direction."""
-    given = {
-        field: getattr(arguments, f"{name}_{field}") for field in ("rate", "trace", "buffer", "aqm", "loss", "onoff")
-    }
-    return shell.Direction(**given)

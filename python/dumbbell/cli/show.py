@@ -5,7 +5,6 @@ repetitions, or as changes between two.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +18,10 @@ from dumbbell.results.experiment import repetitions
 from dumbbell.results.figures import Row
 from dumbbell.results.lines import line
 from dumbbell.results.load import Results, load
-from dumbbell.units import UnitError
+from dumbbell.units import option_s
 
 from . import diff
+from .output import note
 from .rows import Asked, Part, all_columns, shortened
 from .rows import text as table_text
 from .status import OK
@@ -38,15 +38,12 @@ ROWS_MAX = 40
 def main(arguments: argparse.Namespace) -> int:
     """The figures of the folders in `arguments`."""
     names = _names(arguments.columns)
-    start, end = (
-        _seconds(value, f"--{option}") for option, value in (("from", arguments.start), ("to", arguments.end))
-    )
+    start, end = option_s("--from", arguments.start), option_s("--to", arguments.end)
     found = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in arguments.dirs]
     for folder in arguments.dirs:
-        note = manifest.unfinished(Path(folder))
-        if note:
-            rest = f"the command that made it runs the rest with --out {folder} --resume"
-            print(f"dumbbell: {folder}: {note}; {rest}", file=sys.stderr)
+        missing = manifest.unfinished(Path(folder))
+        if missing:
+            note(f"{folder}: {missing}; the command that made it runs the rest with --out {folder} --resume")
     form = Form.of(vars(arguments))
     if arguments.diff:
         diff.refuse(found, vars(arguments))
@@ -57,7 +54,7 @@ def main(arguments: argparse.Namespace) -> int:
     refuse_conditions(asked, (run.result.plan for _, runs in found for run in runs))
     parts = [_part(folder, runs, _and_conditions(every, asked), asked) for folder, runs in found]
     if arguments.where and not any(part.rows for part in parts):
-        print(f"dumbbell: no row has {' and '.join(arguments.where)}", file=sys.stderr)
+        note(f"no row has {' and '.join(arguments.where)}")
     write(Rows(parts, every, asked, names), form)
     return OK
 
@@ -112,15 +109,6 @@ def _names(text: str | None) -> list[str]:
     if text == "all":
         return list(FIGURES)
     return list(dict.fromkeys(canonical(name.strip()) for name in text.split(",")))
-
-
-def _seconds(value: str | None, option: str) -> float | None:
-    if value is None:
-        return None
-    try:
-        return units.span_ns(value) / 1e9
-    except UnitError as error:
-        raise wrong(option, value, str(error)) from None
 
 
 def _defaults(runs: Sequence[Measured]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import wrong
@@ -22,29 +22,9 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """The action in `arguments`."""
-    store = Store(arguments.store)
-    found = _chosen(list(kept.runs(store)), arguments)
-    return {"list": _list, "drop": _drop}[arguments.action](store, found, arguments)
-
-
-def _chosen(runs: list[Kept], arguments: argparse.Namespace) -> list[Kept]:
-    """The runs that the command line names: all of its conditions hold."""
-    for key in arguments.key:
-        if not any(run.key.startswith(key) for run in runs):
-            raise wrong("store", key, "the first digits of the key of a run (`dumbbell store list`)")
-    oldest = datetime.now(UTC) - timedelta(days=arguments.older) if arguments.older is not None else None
-    return [
-        run
-        for run in runs
-        if (not arguments.key or any(run.key.startswith(key) for key in arguments.key))
-        and (oldest is None or run.made < oldest)
-        and not (arguments.stale and run.is_current is not False)
-    ]
-
-
-def _list(_: Store, runs: list[Kept], arguments: argparse.Namespace) -> int:
+def list_(arguments: argparse.Namespace) -> int:
+    """What the store holds."""
+    runs = kept.chosen(Store(arguments.store), arguments.key, older=arguments.older, stale=arguments.stale)
     if arguments.json:
         for run in runs:
             write_object(_row(run))
@@ -55,7 +35,10 @@ def _list(_: Store, runs: list[Kept], arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _drop(store: Store, runs: list[Kept], arguments: argparse.Namespace) -> int:
+def drop_(arguments: argparse.Namespace) -> int:
+    """Take runs out of the store."""
+    store = Store(arguments.store)
+    runs = kept.chosen(store, arguments.key, older=arguments.older, stale=arguments.stale)
     if not (arguments.key or arguments.stale or arguments.all or arguments.older is not None):
         raise wrong("store drop", "", "keys, --stale, --older DAYS, or --all")
     if not arguments.dry_run:

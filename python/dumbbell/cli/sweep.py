@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends, interrupts, units
 from dumbbell.errors import DiskFullError, ScenarioError, wrong
@@ -19,10 +19,11 @@ from dumbbell.runs.store import Store
 from dumbbell.runs.study import MOST, Choice, Found, Looked, Prepared, Study, missed, prepared
 from dumbbell.scenario.own import Own
 
-from . import run
+from . import run, status
+from .output import note
 from .rows import Asked, cell
 from .show import checked, failed_text, of_runs
-from .status import BAD_INPUT, FAILED, INTERRUPTED, OK
+from .status import INTERRUPTED, OK
 from .writers import write_object
 
 if TYPE_CHECKING:
@@ -36,59 +37,67 @@ if TYPE_CHECKING:
 _NAMED = 5
 
 
+class Search(NamedTuple):
+    """What --find and --where ask for."""
+
+    which: str
+    """``min`` or ``max``."""
+    key: str
+    where: Sequence[str]
+    conditions: Sequence[Bound]
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Run the sweep in `arguments`; see `dumbbell sweep --help`."""
     with interrupts.Raised():
         backends.kind(arguments.on)
-        choice, conditions = _choice(arguments), _conditions(arguments)
+        if arguments.most and not arguments.until:
+            raise ScenarioError("--max", "is of --until, which is not given")
+        choice = Choice(
+            vary=[varying.wanted(text) for text in arguments.vary],
+            together=[[key.strip() for key in text.split(",")] for text in arguments.together],
+            sample=arguments.sample,
+            seed=arguments.seed,
+            repetitions=arguments.repetitions,
+            until=[precision(text) for text in arguments.until],
+            most=arguments.most or MOST,
+            by=arguments.by,
+            flows=arguments.flows,
+        )
+        search = _search(arguments.find, arguments.where, is_sample=bool(arguments.sample))
         wanted = checked(Asked(by=arguments.by, flows=arguments.flows, columns=arguments.columns, wide=arguments.wide))
         own = Own.load(arguments.cca, on=[arguments.on])
-        made = prepared(arguments.file, choice, overrides=tuple(arguments.overrides), own=own, on=arguments.on)
+        ready = prepared(arguments.file, choice, overrides=tuple(arguments.overrides), own=own, on=arguments.on)
         if not arguments.quiet:
-            run.warn_of([made.given], made.jobs, own)
-        workers = backends.workers(arguments.on, (job.request for job in made.jobs), arguments.jobs)
-        name = made.given.scenario.name
+            run.warn_of([ready.given], ready.jobs, own)
+        workers = backends.workers(arguments.on, (job.request for job in ready.jobs), arguments.jobs)
+        name = ready.given.scenario.name
         place = run.placed(arguments.out, name, resume=arguments.resume, force=arguments.force)
-        progress = None if arguments.quiet else Progress(screen(), has_kept=True)
-        store = Store(arguments.store)
         with Execution(
-            made.jobs,
+            ready.jobs,
             place,
-            store=store,
+            store=Store(arguments.store),
             workers=workers,
             may_fork=own.has_python,
-            progress=progress,
-            note=_note,
+            progress=None if arguments.quiet else Progress(screen(), has_kept=True),
+            note=note,
         ) as going:
-            return _go(arguments, made, going, choice=choice, conditions=conditions, wanted=wanted)
+            show = run.Show.of(is_json=arguments.json, is_quiet=arguments.quiet)
+            needs_resume = arguments.out is not None and not arguments.resume
+            return _go(ready, going, choice=choice, search=search, wanted=wanted, show=show, needs_resume=needs_resume)
 
 
-def _choice(arguments: argparse.Namespace) -> Choice:
-    if arguments.until and arguments.repetitions:
-        raise ScenarioError("--repetitions", "--until says how many there are: wanted one of them, or --max")
-    if arguments.most and not arguments.until:
-        raise ScenarioError("--max", "is of --until, which is not given")
-    return Choice(
-        vary=[varying.wanted(text) for text in arguments.vary],
-        together=[[key.strip() for key in text.split(",")] for text in arguments.together],
-        sample=arguments.sample,
-        seed=arguments.seed,
-        repetitions=arguments.repetitions,
-        until=[precision(text) for text in arguments.until],
-        most=arguments.most or MOST,
-        by=arguments.by,
-        flows=arguments.flows,
-    )
-
-
-def _conditions(arguments: argparse.Namespace) -> list[Bound]:
-    if bool(arguments.find) != bool(arguments.where):
+def _search(find: Sequence[str] | None, where: Sequence[str], *, is_sample: bool) -> Search | None:
+    """What is searched; None for no search. Raises ScenarioError."""
+    if bool(find) != bool(where):
         raise ScenarioError("--find", "wanted --find min|max KEY and --where CONDITION together")
-    if arguments.find and arguments.find[0] not in ("min", "max"):
-        raise wrong("--find", arguments.find[0], 'one of: "min", "max"', ["min", "max"])
-    if arguments.find and arguments.sample:
+    if not find:
+        return None
+    if find[0] not in ("min", "max"):
+        raise wrong("--find", find[0], 'one of: "min", "max"', ["min", "max"])
+    if is_sample:
         raise ScenarioError("--sample", "makes points without an order, in which --find cannot search")
-    return [bound(text) for text in arguments.where]
+    return Search(find[0], find[1], where, [bound(text) for text in where])
 
 
 class _Teller:
@@ -103,41 +112,46 @@ class _Teller:
         self.count += 1
         self.failed += outcome.error is not None
         if outcome.error:
-            self.status = max(self.status, BAD_INPUT if isinstance(outcome.error, ScenarioError) else FAILED)
+            self.status = max(self.status, status.of(outcome.error))
             hint = "; finished runs are kept in the store" if isinstance(outcome.error, DiskFullError) else ""
-            _note(f"{outcome.error}{hint}")
+            note(f"{outcome.error}{hint}")
         elif self.has_lines and outcome.manifest:
             write_object(run.line(outcome.manifest, outcome.job.folder))
 
 
 def _go(
-    arguments: argparse.Namespace,
-    made: Prepared,
+    ready: Prepared,
     going: Execution,
     *,
     choice: Choice,
-    conditions: list[Bound],
+    search: Search | None,
     wanted: Asked,
+    show: run.Show,
+    needs_resume: bool,
 ) -> int:
     """Run, and print what came of it; returns the exit status."""
-    teller, found = _Teller(has_lines=arguments.json and not conditions), None
+    teller, answers = _Teller(has_lines=show is run.Show.JSON and not search), []
     study = Study(going, choice, tell=teller.tell)
     try:
-        if conditions:
-            found = study.find(made.given.scenario, arguments.find[1], conditions, largest=arguments.find[0] == "max")
+        if search:
+            largest = search.which == "max"
+            answers = study.find(ready.given.scenario, search.key, search.conditions, largest=largest)
         else:
             study.run()
     except KeyboardInterrupt as error:
-        how = " with --resume" if arguments.out and not arguments.resume else ""
-        _note(f"interrupted; {len(study.finished)} runs are finished, the same command{how} runs the rest")
+        how = " with --resume" if needs_resume else ""
+        note(f"interrupted; {len(study.finished)} runs are finished, the same command{how} runs the rest")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
-    if found is not None:
-        _print_found(arguments, found, conditions)
-    elif not arguments.json and not arguments.quiet:
-        failed = (teller.failed, teller.count)
-        _print_table(study, going, choice, wanted, failed=failed, told=run.told(made.jobs))
-    elif teller.failed and teller.count > 1 and arguments.json:
-        _note(failed_text(teller.failed, teller.count))
+    failed = (teller.failed, teller.count)
+    if search and show is run.Show.JSON:
+        for answer in answers:
+            write_object(_line(answer, search.key))
+    elif search and show is run.Show.TABLE:
+        _print_found(answers, search)
+    elif show is run.Show.TABLE:
+        _print_table(study, going, choice, wanted, failed=failed, told=run.told(ready.jobs))
+    elif teller.failed and teller.count > 1 and show is run.Show.JSON:
+        note(failed_text(*failed))
     return teller.status
 
 
@@ -148,19 +162,19 @@ def _print_table(
     if folders:
         sys.stdout.write(of_runs(folders, going.out, wanted, failed=failed, told=told))
     for text in _short(study, choice):
-        _note(text)
+        note(text)
 
 
 def _short(study: Study, choice: Choice) -> list[str]:
     """Figures whose intervals are not as small as was wanted after all repetitions, and of which combinations."""
-    found: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for case, jobs in study.cases.items():
         if choice.until and case not in study.errors and all(job.number in study.finished for job in jobs):
-            rows = study.rows(case, [one.name for one in choice.until])
+            rows = study.rows(case, [goal.name for goal in choice.until])
             name = units.varied_text(jobs[0].planned.vary)
             for why in missed(choice.until, rows):
-                found.setdefault(why, []).append(name)
-    return [f"{why}{_which(names, len(study.cases))}" for why, names in found.items()]
+                missing.setdefault(why, []).append(name)
+    return [f"{why}{_which(names, len(study.cases))}" for why, names in missing.items()]
 
 
 def _which(names: Sequence[str], all_of: int) -> str:
@@ -171,50 +185,43 @@ def _which(names: Sequence[str], all_of: int) -> str:
     return f", in {len(names)} of {all_of} combinations ({'; '.join(listed)})"
 
 
-def _print_found(arguments: argparse.Namespace, found: list[Found], conditions: list[Bound]) -> None:
-    which, key = arguments.find
-    if arguments.json:
-        for one in found:
-            write_object(_line(one, key))
-        return
-    if arguments.quiet:
-        return
-    size = "smallest" if which == "min" else "largest"
-    print(f"{size} {key} with {' and '.join(arguments.where)}:\n")
-    for one in found:
-        head = units.varied_text(one.vary)
-        print(f"  {head + ': ' if head else ''}{_answer(one, which, arguments.where)}")
-        for looked in one.looked:
+def _print_found(answers: Sequence[Found], search: Search) -> None:
+    size = "smallest" if search.which == "min" else "largest"
+    print(f"{size} {search.key} with {' and '.join(search.where)}:\n")
+    for answer in answers:
+        head = units.varied_text(answer.vary)
+        print(f"  {head + ': ' if head else ''}{_answer(answer, search)}")
+        for looked in answer.looked:
             mark = "holds" if looked.holds else "does not"
-            print(f"      {units.value_text(looked.value):>12}  {_figures(looked, conditions)}  {mark}")
+            print(f"      {units.value_text(looked.value):>12}  {_figures(looked, search.conditions)}  {mark}")
     print(
-        f"\nThis assumes that {'each' if len(conditions) > 1 else 'the'} condition changes only once along the axis."
+        f"\nThis assumes that {'each' if len(search.where) > 1 else 'the'} condition changes only once along the axis."
         " The search looked at both ends of the axis and at the neighbours of an answer between them,"
-        f" {sum(len(one.looked) for one in found)} points in all."
+        f" {sum(len(answer.looked) for answer in answers)} points in all."
     )
-    if any(one.value is not None and one.is_certain is None for one in found):
+    if any(answer.value is not None and answer.is_certain is None for answer in answers):
         print(
             "Each point is one run, so nothing says how sure the answer is; --repetitions 5 does, with"
             " host.start_jitter where nothing is random."
         )
 
 
-def _answer(one: Found, which: str, wanted: Sequence[str]) -> str:
-    if one.error:
-        return f"unknown: {one.error}"
-    if one.value is None:
-        return f"none: {_why_none(one.looked, wanted)}"
-    text = units.value_text(one.value)
-    other = "max" if which == "min" else "min"
-    ends = f"it does not hold at the other end; --find {other} finds where it changes"
-    doubts = [f"the end of the axis{': ' + ends if one.is_reversed else ', which may go on'}"] if one.is_end else []
-    doubts += (
-        []
-        if one.is_monotone
-        else [f"{'a' if len(wanted) > 1 else 'the'} condition changes more than once along the axis"]
-    )
-    doubts += ["an interval next to the answer has the bound inside"] if one.is_certain is False else []
-    return f"{text} ({'; '.join(doubts)})" if doubts else text
+def _answer(answer: Found, search: Search) -> str:
+    if answer.error:
+        return f"unknown: {answer.error}"
+    if answer.value is None:
+        return f"none: {_why_none(answer.looked, search.where)}"
+    doubts = []
+    if answer.is_end:
+        other = "max" if search.which == "min" else "min"
+        ends = f": it does not hold at the other end; --find {other} finds where it changes"
+        doubts.append(f"the end of the axis{ends if answer.is_reversed else ', which may go on'}")
+    if not answer.is_monotone:
+        which = "a" if len(search.where) > 1 else "the"
+        doubts.append(f"{which} condition changes more than once along the axis")
+    if answer.is_certain is False:
+        doubts.append("an interval next to the answer has the bound inside")
+    return units.value_text(answer.value) + (f" ({'; '.join(doubts)})" if doubts else "")
 
 
 def _why_none(looked: Sequence[Looked], wanted: Sequence[str]) -> str:
@@ -229,20 +236,16 @@ def _why_none(looked: Sequence[Looked], wanted: Sequence[str]) -> str:
     return f"they nowhere hold together: {low} at the lower end of the axis, {high} at the upper end"
 
 
-def _figures(looked: Looked, conditions: list[Bound]) -> str:
-    found = []
-    for each in conditions:
-        (lacking, n), flow = looked.lacking.get(each.name, (0, 0)), looked.flows.get(each.name)
-        said = f"{each.name} {cell(each.name, looked.figures.get(each.name))}{f' of {flow}' if flow else ''}"
-        if lacking == n > 0:
-            said = f"no {each.name}"
-        else:
-            said += partly_text(lacking, n)
-        found.append(said)
-    return ", ".join(found)
+def _figures(looked: Looked, conditions: Sequence[Bound]) -> str:
+    texts = []
+    for name in (condition.name for condition in conditions):
+        (lacking, n), flow = looked.lacking.get(name, (0, 0)), looked.flows.get(name)
+        text = f"{name} {cell(name, looked.figures.get(name))}{f' of {flow}' if flow else ''}{partly_text(lacking, n)}"
+        texts.append(f"no {name}" if lacking == n > 0 else text)
+    return ", ".join(texts)
 
 
-def _line(one: Found, key: str) -> dict[str, Any]:
+def _line(answer: Found, key: str) -> dict[str, Any]:
     """An answer as JSON has it; half widths are null without repetitions."""
     looked = [
         {
@@ -260,20 +263,16 @@ def _line(one: Found, key: str) -> dict[str, Any]:
             },
             "lacking": {name: {"repetitions": count, "of": n} for name, (count, n) in point.lacking.items()},
         }
-        for point in one.looked
+        for point in answer.looked
     ]
     return {
-        "vary": one.vary,
+        "vary": answer.vary,
         "key": key,
-        "value": one.value,
-        "end": one.is_end,
-        "reversed": one.is_reversed,
-        "monotone": one.is_monotone,
-        "certain": one.is_certain,
-        "error": one.error or None,
+        "value": answer.value,
+        "end": answer.is_end,
+        "reversed": answer.is_reversed,
+        "monotone": answer.is_monotone,
+        "certain": answer.is_certain,
+        "error": answer.error or None,
         "looked": looked,
     }
-
-
-def _note(text: str) -> None:
-    print(f"dumbbell: {text}", file=sys.stderr)

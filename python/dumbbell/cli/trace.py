@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell import units
 from dumbbell.errors import EngineError, ScenarioError, printable, wrong
 from dumbbell.files import written_whole
-from dumbbell.units import UnitError
+from dumbbell.units import UnitError, parse_option
 
+from .output import note
 from .status import OK
 
 if TYPE_CHECKING:
@@ -31,82 +31,86 @@ _STEP_S = 0.02
 
 def main(arguments: argparse.Namespace) -> int:
     """The action in `arguments`."""
-    actions: dict[str, Callable[[argparse.Namespace], int]] = {"info": _info, "convert": _convert, "plot": _plot}
-    return actions.get(arguments.action, _generate)(arguments)
+    action = arguments.action
+    if action in (*RADIOS, *PATHS):
+        mobility = getattr(arguments, "mobility", "mobile")
+        text = _generated(action, arguments.mean, arguments.length, mobility, arguments.seed)
+        _write(arguments.output, text)
+        return OK
+    if action == "plot" and Path(arguments.output).suffix not in _PICTURES:
+        raise wrong("--output", arguments.output, f"a name that ends in one of: {', '.join(_PICTURES)}")
+    choice = _choice(arguments.column, arguments.unit, arguments.time, arguments.time_unit, arguments.where)
+    files = _files(arguments.file, arguments.format, choice, bin_=arguments.bin, opportunity=arguments.opportunity)
+    if action == "info":
+        from .trace_info import as_json, described
+
+        print(("\n" if arguments.json else "\n\n").join(map(as_json if arguments.json else described, files)))
+    elif action == "convert":
+        _convert(files, arguments.to, arguments.output, arguments.opportunity)
+    else:
+        _plot(files, arguments.output)
+    return OK
 
 
-def _files(arguments: argparse.Namespace) -> list[File]:
+def _files(
+    names: list[str], forms: list[str], choice: Choice, *, bin_: str | None, opportunity: str | None
+) -> list[File]:
     from . import trace_series
 
-    bin_ns = None if arguments.bin is None else _taken("--bin", arguments.bin, units.span_ns)
+    bin_ns = None if bin_ is None else parse_option("--bin", bin_, units.span_ns)
     if bin_ns is not None and bin_ns < 1_000_000:
-        raise wrong("--bin", arguments.bin, "1ms or more")
-    size = None if arguments.opportunity is None else _taken("--opportunity", arguments.opportunity, units.size_bytes)
+        raise wrong("--bin", bin_, "1ms or more")
+    size = None if opportunity is None else parse_option("--opportunity", opportunity, units.size_bytes)
     if size is not None and not 1 <= size <= 10**9:
-        raise wrong("--opportunity", arguments.opportunity, "1B to 1GB")
-    choice, forms = _choice(arguments), arguments.format or [None]
-    if len(forms) not in (1, len(arguments.file)):
-        raise wrong("--format", len(forms), f"it once, or once for each of {len(arguments.file)} files")
+        raise wrong("--opportunity", opportunity, "1B to 1GB")
+    if len(forms) not in (0, 1, len(names)):
+        raise wrong("--format", len(forms), f"it once, or once for each of {len(names)} files")
     return [
         trace_series.read(Path(name), choice._replace(form=form), bin_ns, size)
-        for name, form in zip(arguments.file, forms * len(arguments.file))
+        for name, form in zip(names, (*forms, *[forms[0] if forms else None] * len(names)))
     ]
 
 
-def _choice(arguments: argparse.Namespace) -> Choice:
+def _choice(column: str | None, unit: str | None, time: str | None, time_unit: str | None, where: list[str]) -> Choice:
     """What the options say of the files."""
     from dumbbell.scenario import schedule
     from dumbbell.scenario.recordings.model import Choice
 
-    where = {}
-    for text in arguments.where:
+    cells = {}
+    for text in where:
         name, separator, value = text.partition("=")
         if not separator:
             raise wrong("--where", text, "a heading and the text of its cells, such as run_num=1")
-        where[name] = value
+        cells[name] = value
     try:
-        schedule.check_units(arguments.unit, arguments.time_unit, arguments.column)
+        schedule.check_units(unit, time_unit, column)
     except UnitError as error:
-        raise wrong("--unit", arguments.unit or arguments.time_unit, str(error)) from None
-    return Choice(None, arguments.column, arguments.unit, arguments.time, arguments.time_unit, tuple(where.items()))
+        raise wrong("--unit", unit or time_unit, str(error)) from None
+    return Choice(None, column, unit, time, time_unit, tuple(cells.items()))
 
 
 def _say(files: Sequence[File], *, is_same: bool = False) -> None:
     """Say what files were taken for and what of them is not as it seems; not where the same form is written."""
     for file in files:
         if file.assumed and not is_same:
-            print(f"dumbbell: {file.path}: {file.assumed}", file=sys.stderr)
-        for note in file.said:
-            if note.is_warning:
-                print(f"dumbbell: {file.path}: {note.text}", file=sys.stderr)
+            note(f"{file.path}: {file.assumed}")
+        for said in file.said:
+            if said.is_warning:
+                note(f"{file.path}: {said.text}")
 
 
-def _info(arguments: argparse.Namespace) -> int:
-    from .trace_info import as_json, described
-
-    files = _files(arguments)
-    print(("\n" if arguments.json else "\n\n").join(map(as_json if arguments.json else described, files)))
-    return OK
-
-
-def _convert(arguments: argparse.Namespace) -> int:
+def _convert(files: Sequence[File], form: str, output: str, opportunity: str | None) -> None:
     from . import trace_convert
 
-    files = _files(arguments)
-    _say(files, is_same=arguments.to == "mahimahi")
-    size = units.FRAME_BYTES if arguments.opportunity is None else units.size_bytes(arguments.opportunity)
-    made = trace_convert.convert(files, arguments.to, size)
-    _write(arguments.output, made.text)
+    _say(files, is_same=form == "mahimahi")
+    size = units.FRAME_BYTES if opportunity is None else units.size_bytes(opportunity)
+    made = trace_convert.convert(files, form, size)
+    _write(output, made.text)
     for lost in made.lost:
-        print(f"dumbbell: lost: {lost}", file=sys.stderr)
-    return OK
+        note(f"lost: {lost}")
 
 
-def _plot(arguments: argparse.Namespace) -> int:
-    output = Path(arguments.output)
-    if output.suffix not in _PICTURES:
-        raise wrong("--output", arguments.output, f"a name that ends in one of: {', '.join(_PICTURES)}")
-    files = _files(arguments)
+def _plot(files: Sequence[File], output: str) -> None:
     _say(files)
     from dumbbell.plots import style
     from dumbbell.plots.recording import recording
@@ -121,26 +125,23 @@ def _plot(arguments: argparse.Namespace) -> int:
             values = [value / scale for _, value in one.points]
             drawn.append((name, one.quantity, [at / 1e9 for at, _ in one.points], values, one.length_ns / 1e9))
     caption = ", ".join(f"{file.path.name} ({units.span_text(file.length_ns)})" for file in files)
-    style.save(recording(drawn, caption), output)
-    print(arguments.output)
-    return OK
+    style.save(recording(drawn, caption), Path(output))
+    print(output)
 
 
-def _generate(arguments: argparse.Namespace) -> int:
-    """Write a synthetic one."""
+def _generated(kind: str, mean: str, length: str, mobility: str, seed: int) -> str:
+    """The text of a synthetic one."""
     from dumbbell import _native
 
-    mean = _taken("--mean", arguments.mean, units.rate_bps)
-    length = _taken("--length", arguments.length, units.span_ns)
-    if length % 20_000_000:
-        raise wrong("--length", arguments.length, "whole steps of 20ms")
-    given = (arguments.action, getattr(arguments, "mobility", "mobile"), mean, length // 1_000_000, arguments.seed)
+    mean_bps = parse_option("--mean", mean, units.rate_bps)
+    length_ns = parse_option("--length", length, units.span_ns)
+    if length_ns % 20_000_000:
+        raise wrong("--length", length, "whole steps of 20ms")
+    given = (kind, mobility, mean_bps, length_ns // 1_000_000, seed)
     try:
-        text = _native.radio_trace(*given) if arguments.action in RADIOS else _rows(_native.path_course(*given))
+        return _native.radio_trace(*given) if kind in RADIOS else _rows(_native.path_course(*given))
     except (ValueError, OverflowError) as error:
         raise ScenarioError("", str(error)) from None
-    _write(arguments.output, text)
-    return OK
 
 
 def _rows(points: list[tuple[int, int, int]]) -> str:
@@ -158,10 +159,3 @@ def _write(output: str, text: str) -> None:
     except OSError as error:
         raise EngineError(f"{output}: {error.strerror}") from None
     print(output)
-
-
-def _taken(name: str, text: str, parse: object) -> int:
-    try:
-        return int(parse(text))  # type: ignore[operator]
-    except UnitError as error:
-        raise wrong(name, text, str(error)) from None

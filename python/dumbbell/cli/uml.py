@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -14,15 +13,10 @@ from dumbbell.uml import store
 
 from .status import OK
 from .table import Column, text
+from .writers import write_object
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """The action in `arguments`."""
-    actions = {"build": build, "status": status, "remove": remove, "compare": compare}
-    return actions[arguments.action](arguments)
-
-
-def build(arguments: argparse.Namespace) -> int:
+def build_(arguments: argparse.Namespace) -> int:
     """Make a kernel, unless it is there; stdout is its folder."""
     from dumbbell.runs.progress import screen
     from dumbbell.uml import build as building
@@ -56,23 +50,23 @@ def build(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def compare(arguments: argparse.Namespace) -> int:
+def compare_(arguments: argparse.Namespace) -> int:
     """One scenario on two kernels, and which figures moved, by the tolerances of two real kernels."""
-    from . import compare as comparing
+    from .compare import Wanted, on_backends
 
-    return comparing.on_backends([f"uml:{series}" for series in arguments.kernels], vars(arguments))
+    return on_backends([f"uml:{series}" for series in arguments.kernels], Wanted.of(vars(arguments)))
 
 
 def _utc(monotonic: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - time.monotonic() + monotonic))
 
 
-def status(arguments: argparse.Namespace) -> int:
+def status_(arguments: argparse.Namespace) -> int:
     """The kernels that there are."""
     rows = [_row(kernel) for kernel in store.all_kernels()]
     if arguments.json:
         for row in rows:
-            print(json.dumps(row))
+            write_object(row)
         return OK
     if not rows:
         print(f"no kernel is in {store.place()}: `dumbbell uml build` makes one", file=sys.stderr)
@@ -112,7 +106,7 @@ def _columns(rows: list[dict[str, Any]]) -> list[Column]:
     ]
 
 
-def remove(arguments: argparse.Namespace) -> int:
+def remove_(arguments: argparse.Namespace) -> int:
     """Take kernels away, or all with what was loaded and compiled for them."""
     from dumbbell.uml import build as building
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 from dumbbell.controllers import Controller
-from dumbbell.errors import ScenarioError, show, wrong
-from dumbbell.files import make_folder
+from dumbbell.errors import ScenarioError, wrong
 
+from .output import note
 from .status import OK
 
 
@@ -24,7 +24,7 @@ def check(arguments: argparse.Namespace) -> int:
     backends.kind(arguments.on)
     own = Own.load(arguments.cca, on=[arguments.on])
     for text in own.kernel_refusals():
-        print(f"dumbbell: warning: {text}", file=sys.stderr)
+        note(f"warning: {text}")
     for file in arguments.files:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
@@ -33,28 +33,29 @@ def check(arguments: argparse.Namespace) -> int:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
         print(text)
         for warning in warnings:
-            print(f"dumbbell: warning: {file}: {warning}", file=sys.stderr)
+            note(f"warning: {file}: {warning}")
     return OK
 
 
-def cca(arguments: argparse.Namespace) -> int:
-    """Controllers and their parameters."""
+def cca_list(arguments: argparse.Namespace) -> int:
+    """All controllers."""
     from dumbbell.scenario.own import Own
 
-    if arguments.action == "headers":
-        return headers(arguments.dir)
-    files = list(arguments.cca)
-    if arguments.action == "show" and arguments.name and Path(arguments.name).suffix in (".c", ".py"):
-        files.append(arguments.name)
-        arguments.name = None
-    own = Own.load(files)
-    controllers = own.known()
-    if arguments.action == "list":
-        width = max(map(len, controllers))
-        for name, one in controllers.items():
-            print(f"{name:{width}}  {one.summary}")
-        return OK
-    names = [arguments.name] if arguments.name else list(own.sources)
+    controllers = Own.load(arguments.cca).known()
+    width = max(map(len, controllers))
+    for name, controller in controllers.items():
+        print(f"{name:{width}}  {controller.summary}")
+    return OK
+
+
+def cca_show(arguments: argparse.Namespace) -> int:
+    """One controller with its parameters, or those of one's own files."""
+    from dumbbell.scenario.own import Own
+
+    given = [arguments.name] if arguments.name else []
+    files = [name for name in given if Path(name).suffix in (".c", ".py")]
+    own = Own.load([*arguments.cca, *files])
+    controllers, names = own.known(), list(own.sources) if files or not given else given
     if not names:
         raise ScenarioError("NAME", "missing: the name of a controller, or a file with one")
     for name in names:
@@ -64,44 +65,34 @@ def cca(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def headers(folder: str) -> int:
+def cca_headers(arguments: argparse.Namespace) -> int:
     """The headers of C controllers, written into a folder."""
-    import tempfile
+    from dumbbell.controllers import write_headers
 
-    from dumbbell import _native
-
-    to = Path(folder)
+    folder = arguments.dir
     try:
-        to.mkdir(parents=True, exist_ok=True)
-        to = to.resolve()  # the folder may be named by a link; nothing below it is one
-        with tempfile.TemporaryDirectory(prefix=".dumbbell-", dir=to) as made:  # a header is there whole or not at all
-            _native.write_headers(made)
-            for file in sorted(path for path in Path(made).rglob("*") if path.is_file()):
-                place = to / file.relative_to(made)
-                for above in reversed(file.relative_to(made).parents[:-1]):
-                    make_folder(to / above)
-                file.replace(place)
+        write_headers(Path(folder))
     except OSError as error:  # those of the library have a text only
         why = error.strerror or str(error).partition(" (os error")[0]
-        raise ScenarioError("DIR", f"got {show(folder)}, wanted a folder to write to ({why})") from None
+        raise wrong("DIR", folder, f"a folder to write to ({why})") from None
     print(f"{folder}/cca/include for controllers with cca.h, {folder}/kernel for Linux modules")
     return OK
 
 
-def _show_controller(one: Controller) -> None:
-    print(f"{one.name} ({one.license or 'no licence given'})\n\n{one.doc}\n")
-    if one.states:
-        print(f"States: {', '.join(one.states)}\n")
-    print("Parameters:" if one.params else "No parameters.")
-    for param in one.params.values():
+def _show_controller(controller: Controller) -> None:
+    print(f"{controller.name} ({controller.license or 'no licence given'})\n\n{controller.doc}\n")
+    if controller.states:
+        print(f"States: {', '.join(controller.states)}\n")
+    print("Parameters:" if controller.params else "No parameters.")
+    for param in controller.params.values():
         unit = f" {param.unit}" if param.unit else ""
         print(
             f"  {param.name} = {param.default}{unit}  ({param.minimum} to {param.maximum})"
             + (f"\n      {param.doc}" if param.doc else "")
         )
-    if one.presets:
+    if controller.presets:
         print("\nPresets:")
-    for preset in one.presets.values():
+    for preset in controller.presets.values():
         print(
             f"  {preset.name}\n      {preset.doc}:\n     "
             f" {', '.join(f'{name} = {value}' for name, value in preset.values.items())}"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.backends import builds
 from dumbbell.backends.folder import manifest_text, remove
 from dumbbell.backends.request import Request
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, wrong
 from dumbbell.files import UnreadableError, make_folder
 from dumbbell.plan.planned import Planned
 
@@ -61,6 +61,24 @@ def runs(store: Store) -> Iterator[Kept]:
         is_run = _KEY.fullmatch(folder.name) and folder.name.startswith(folder.parent.name)
         if is_run and folder.is_dir() and not folder.is_symlink() and not folder.parent.is_symlink():
             yield _kept(folder)
+
+
+def chosen(store: Store, keys: Sequence[str] = (), *, older: float | None = None, stale: bool = False) -> list[Kept]:
+    """The runs of a store for which all conditions hold: first digits of keys, older than this many days, found no
+    more. Raises ScenarioError for a key that no run has.
+    """
+    listed = list(runs(store))
+    for key in keys:
+        if not any(run.key.startswith(key) for run in listed):
+            raise wrong("store", key, "the first digits of the key of a run (`dumbbell store list`)")
+    oldest = None if older is None else datetime.now(UTC) - timedelta(days=older)
+    return [
+        run
+        for run in listed
+        if (not keys or run.key.startswith(tuple(keys)))
+        and (oldest is None or run.made < oldest)
+        and not (stale and run.is_current is not False)
+    ]
 
 
 def _kept(folder: Path) -> Kept:

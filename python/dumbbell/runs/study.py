@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import DiskFullError, DumbbellError
+from dumbbell.errors import DiskFullError, DumbbellError, ScenarioError
 from dumbbell.judge import UNCLEAR, UNJUDGED, Bound, Precision, Word
 from dumbbell.judge.grammar import refuse_doubted
 from dumbbell.judge.rule import REPETITIONS
@@ -82,6 +82,8 @@ def prepared(
     on: str = "sim",
 ) -> Prepared:
     """Plan a sweep; raises ScenarioError."""
+    if choice.until and choice.repetitions:
+        raise ScenarioError("--repetitions", "--until says how many there are: wanted one of them, or --max")
     text = text_of(scenario)
     count = choice.most if choice.until else choice.repetitions
     overrides = (*overrides, *([f"repetitions={count}"] if count else []))
