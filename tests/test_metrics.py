@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import dumbbell
-from dumbbell import Result, ResultError
+from dumbbell import Result, ResultError, from_dict, plan
 from dumbbell.results import metrics
 from dumbbell.scenario import traces
 
@@ -75,14 +75,10 @@ def _write(folder: Path) -> Result:
 
 def _manifest() -> dict[str, Any]:
     flows = [("cubic", 0, 7_500_000), ("bbr", 4, 1_000_000)]
-    plan = {
-        "duration_ns": 10 * 10**9,
-        "links": [{"rate_bps": RATE_BPS, "qdisc": {"kind": "fifo"}}],
-        "flows": [
-            {"name": cca, "table": i, "cca": cca, "start_ns": start * 10**9, "stop_ns": 10 * 10**9}
-            for i, (cca, start, _) in enumerate(flows)
-        ],
-    }
+    path = {"rate": f"{RATE_BPS}bps", "rtt": "20ms", "buffer": "100pkt"}
+    tables = [{"cca": cca, "start": f"{start}s"} for cca, start, _ in flows]
+    planned = plan.runs(from_dict({"duration": "10s", "path": path, "flow": tables}))[0].plan
+    planned["links"][0]["burst_bytes"] = 0
     blank = {
         "rtt_ms": 20,
         "retrans_rate": 0,
@@ -106,7 +102,7 @@ def _manifest() -> dict[str, Any]:
     ]
     summary = {"link": {"utilization": 0.5, "drops": 0, "drop_rate": 0}, "flows": of, "jain": None, "jain_flows": 1}
     head = {"schema_version": 3, "name": "hand", "position": 0, "vary": {}, "repetition": 0, "seed": 1, "warnings": []}
-    return {**head, "plan": plan, "summary": summary}
+    return {**head, "plan": planned, "summary": summary}
 
 
 @pytest.fixture(scope="module")

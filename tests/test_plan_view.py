@@ -21,7 +21,7 @@ SECOND = 10**9
 
 
 def _link(**changes: Any) -> plan_view.LinkView:
-    return plan_view.link_of({"rate_bps": 8_000_000, "qdisc": {"kind": "fifo"}, **changes})
+    return plan_view.link_of({"rate_bps": 8_000_000, "burst_bytes": 0, "qdisc": {"kind": "fifo"}, **changes})
 
 
 def _brute(steps: list[tuple[int, int]], repeat: int | None, start: int, end: int) -> int:

@@ -32,14 +32,16 @@ impl std::error::Error for GenerateError {}
 
 /// Every generated page.
 pub fn pages(root: &Path) -> Vec<Result<Page, GenerateError>> {
-    vec![page(root.join("docs/results.md"), &record::reference::markdown()), types(root)]
+    let mut pages = vec![page(root.join("docs/results.md"), &record::reference::markdown())];
+    pages.extend(plan::Form::ALL.map(|form| plan_file(root, form)));
+    pages
 }
 
-/// The types of a plan, which are a whole file.
-fn types(root: &Path) -> Result<Page, GenerateError> {
-    let path = root.join(plan::TARGET);
+/// The types of a plan, which are whole files.
+fn plan_file(root: &Path, form: plan::Form) -> Result<Page, GenerateError> {
+    let path = root.join(form.target());
     let fail = |why| GenerateError { path: path.clone(), why };
-    let should = plan::types(root).map_err(fail)?;
+    let should = plan::file(root, form).map_err(fail)?;
     Ok(Page { is: std::fs::read_to_string(&path).unwrap_or_default(), path, should })
 }
 

@@ -5,9 +5,30 @@ use std::fs;
 use std::path::Path;
 use syn::{Attribute, Field, GenericArgument, Item, PathArguments, Type};
 
-/// Where the generated file is.
-pub const TARGET: &str = "python/dumbbell/plan/types.py";
-const SOURCES: [&str; 2] = ["crates/path/src/plan", "crates/net/src/host.rs"];
+/// A generated file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Dictionaries, for who makes plans.
+    Types,
+    /// Frozen structs, for who reads them.
+    Fields,
+}
+
+impl Form {
+    /// Both.
+    pub const ALL: [Form; 2] = [Form::Types, Form::Fields];
+
+    /// Where the file is.
+    pub const fn target(self) -> &'static str {
+        match self {
+            Form::Types => "python/dumbbell/plan/types.py",
+            Form::Fields => "python/dumbbell/plan/fields.py",
+        }
+    }
+}
+
+const SOURCES: [&str; 3] =
+    ["crates/path/src/plan", "crates/net/src/host.rs", "crates/net/src/frame.rs"];
 /// Characters of a line of a docstring.
 const WIDTH: usize = 112;
 const HEAD: &str = "\"\"\"The plan of a run: plain dictionaries at run time, as JSON has them; their keys and types for checkers. Written by
@@ -27,13 +48,28 @@ Settings = dict[str, Any]
 \"\"\"A kind (of queue discipline, transport, application, distribution) and that kind's parameters.\"\"\"
 ";
 
+const FIELDS_HEAD: &str = "\"\"\"The plan of a run as its readers get it, frozen; what the fields mean is in `types.py`. Written by `make gen` from
+the structs that the engine parses it into (crates/path/src/plan), not by hand. `view.py` adds what follows from them.
+
+A field that a plan is without has the engine's default; `Any` is a kind with its own parameters.
+\"\"\"
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import field
+
+from .base import Count, View
+";
+
 type Items = BTreeMap<String, Item>;
 
 /// The whole file.
 ///
 /// # Errors
 /// When a source cannot be read or parsed, or a field has a type that has no name in Python.
-pub fn types(root: &Path) -> Result<String, String> {
+pub fn file(root: &Path, form: Form) -> Result<String, String> {
     let items = items(root)?;
     let mut order = vec!["Plan".to_owned()];
     let mut at = 0;
@@ -46,12 +82,18 @@ pub fn types(root: &Path) -> Result<String, String> {
         }
         at += 1;
     }
-    let classes: Result<Vec<String>, String> =
-        order.iter().rev().map(|name| class(&items, name)).collect();
-    Ok(format!("{HEAD}{}", classes?.concat()))
+    let order = order.iter().rev();
+    let (head, classes): (_, Result<Vec<String>, String>) = match form {
+        Form::Types => (HEAD, order.map(|name| class(&items, name)).collect()),
+        Form::Fields => {
+            let whole = order.filter(|name| !is_sparse(&items, name));
+            (FIELDS_HEAD, whole.map(|name| fields_class(&items, name)).collect())
+        }
+    };
+    Ok(format!("{head}{}", classes?.concat()))
 }
 
-/// Structs and enums of the sources, by name.
+/// Structs, enums, functions and constants of the sources, by name.
 fn items(root: &Path) -> Result<Items, String> {
     let mut items = Items::new();
     for source in SOURCES {
@@ -67,6 +109,8 @@ fn items(root: &Path) -> Result<Items, String> {
                 let name = match &item {
                     Item::Struct(one) => one.ident.to_string(),
                     Item::Enum(one) => one.ident.to_string(),
+                    Item::Fn(one) => one.sig.ident.to_string(),
+                    Item::Const(one) => one.ident.to_string(),
                     _ => continue,
                 };
                 items.insert(name, item);
@@ -101,6 +145,107 @@ fn class(items: &Items, name: &str) -> Result<String, String> {
         text += &format!("    {key}: {kind}\n{}", doc(&field.attrs));
     }
     Ok(text)
+}
+
+/// The frozen class of a struct.
+fn fields_class(items: &Items, name: &str) -> Result<String, String> {
+    let Some(Item::Struct(item)) = items.get(name) else {
+        return Err(format!("there is no struct {name}"));
+    };
+    let head = format!("\n\nclass {name}(View, frozen=True, kw_only=True):\n");
+    let mut text = format!("{head}{}\n", doc(&item.attrs));
+    for field in &item.fields {
+        let key = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+        let at = |what: &str| format!("{name}.{key}: its {what} is unknown");
+        let kind = frozen(items, &field.ty).ok_or_else(|| at("type"))?;
+        let given = default(items, field, &kind).map_err(|()| at("default"))?;
+        let nullable = given.as_deref() == Some("None") && kind != "Any" && !kind.ends_with("None");
+        let or_none = if nullable { " | None" } else { "" };
+        let given = given.map(|value| format!(" = {value}")).unwrap_or_default();
+        text += &format!("    {key}: {kind}{or_none}{given}\n");
+    }
+    Ok(text)
+}
+
+/// Whether each field of a struct is left out where it does not differ from another struct's.
+fn is_sparse(items: &Items, name: &str) -> bool {
+    fields(items, name).iter().all(|field| is_left_out(&field.attrs))
+}
+
+/// The type of a frozen field.
+fn frozen(items: &Items, kind: &Type) -> Option<String> {
+    let name = innermost(kind);
+    if matches!(items.get(&name), Some(Item::Struct(_))) && is_sparse(items, &name) {
+        return Some("dict[str, bool | int | str]".into());
+    }
+    let text = hint(items, kind)?
+        .replace("int", "Count")
+        .replace("dict[str, Count]", "dict[str, int]")
+        .replace("Settings | None", "Any")
+        .replace("Settings", "Any")
+        .replace("list[Stage]", "tuple[Any, ...]")
+        .replace("MeasurePlan", "Window")
+        .replace("Plan", "");
+    Some(match text.strip_prefix("list[").and_then(|rest| rest.strip_suffix(']')) {
+        Some(inner) => format!("tuple[{inner}, ...]"),
+        None => text,
+    })
+}
+
+/// The default of a frozen field, if it has one; an error where that cannot be told.
+fn default(items: &Items, field: &Field, kind: &str) -> Result<Option<String>, ()> {
+    let said = words(&field.attrs);
+    if let Some((_, rest)) = said.split_once("default = \"") {
+        let function = rest.split('"').next().unwrap_or_default();
+        return literal(items, function).map(Some).ok_or(());
+    }
+    if kind.ends_with("None")
+        || (kind == "Any" && hint(items, &field.ty).is_some_and(|of| of.ends_with("None")))
+    {
+        return Ok(Some("None".into()));
+    }
+    if !said.contains("default") {
+        return Ok(None);
+    }
+    let name = innermost(&field.ty);
+    Ok(Some(match kind {
+        "bool" => "False".into(),
+        "str" => match items.get(&name) {
+            Some(Item::Enum(of)) => format!("\"{}\"", first(of).ok_or(())?),
+            _ => "\"\"".into(),
+        },
+        "Count" => "0".into(),
+        _ if kind.starts_with("tuple") => "()".into(),
+        _ if kind.starts_with("dict") => "field(default_factory=dict)".into(),
+        _ => "None".into(),
+    }))
+}
+
+/// The default variant of an enum of words.
+fn first(of: &syn::ItemEnum) -> Option<String> {
+    let is_default = |one: &&syn::Variant| one.attrs.iter().any(|of| of.path().is_ident("default"));
+    of.variants.iter().find(is_default).map(|one| one.ident.to_string().to_lowercase())
+}
+
+/// What a function without arguments returns, or the value of a constant, as Python writes it.
+fn literal(items: &Items, name: &str) -> Option<String> {
+    let value = match items.get(name)? {
+        Item::Fn(one) => match one.block.stmts.as_slice() {
+            [syn::Stmt::Expr(value, None)] => value,
+            _ => return None,
+        },
+        Item::Const(one) => &*one.expr,
+        _ => return None,
+    };
+    match value {
+        syn::Expr::Path(of) => literal(items, &of.path.segments.last()?.ident.to_string()),
+        syn::Expr::Lit(of) => match &of.lit {
+            syn::Lit::Bool(truth) => Some(if truth.value { "True" } else { "False" }.into()),
+            syn::Lit::Int(number) => Some(number.base10_digits().into()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn python(name: &str) -> String {

@@ -187,7 +187,8 @@ fn rust_modules_that_use_each_other_are_a_circle_but_for_their_tests() {
 
 #[test]
 fn the_types_of_a_plan_are_those_of_the_structs_that_the_engine_parses() {
-    let types = xtask::plan::types(&source::root()).expect("the sources of a plan");
+    let written = |form| xtask::plan::file(&source::root(), form).expect("the sources of a plan");
+    let types = written(xtask::plan::Form::Types);
     for line in [
         "class Plan(TypedDict):",
         "    links: list[LinkPlan]",
@@ -198,5 +199,18 @@ fn the_types_of_a_plan_are_those_of_the_structs_that_the_engine_parses() {
         "    workload: Settings | None",
     ] {
         assert!(types.contains(&format!("{line}\n")), "{line}");
+    }
+    let fields = written(xtask::plan::Form::Fields);
+    for line in [
+        "class Plan(View, frozen=True, kw_only=True):",
+        "    links: tuple[Link, ...]",
+        "    measure: Window | None = None",
+        "    duration_ns: Count",
+        "    header_bytes: Count = 14",
+        "    shared_receiver: bool = True",
+        "    direction: str = \"down\"",
+        "    workload: Any = None",
+    ] {
+        assert!(fields.contains(&format!("{line}\n")), "{line}");
     }
 }

@@ -1,11 +1,13 @@
 """A plan as its readers see it: typed, frozen and read-only. Metrics, plots, `show`, `compare` and `check` read plans
 through it.
 
-A plan is written by `plan.py` and run by an engine; what is in it is absolute (ns, bit/s, bytes). Keys that this view
-does not name are left out, so a later version may add some. Nothing here imports the declarations of the scenario file.
+A plan is made by `make.py` and run by an engine; what is in it is absolute (ns, bit/s, bytes). Its fields are generated
+from the engine's declarations (`fields.py`); here is what follows from them, and of kinds with parameters of their own
+the parameters that readers need. Keys that are not declared are left out, so a later version may add some.
 
 >>> steps = [(0, 8_000_000), (10**9, 4_000_000)]
->>> link = link_of({"rate_bps": 8_000_000, "steps": steps, "repeat_ns": 2 * 10**9, "qdisc": {"kind": "fifo"}})
+>>> planned = {"rate_bps": 8_000_000, "steps": steps, "repeat_ns": 2 * 10**9, "burst_bytes": 0}
+>>> link = link_of({**planned, "qdisc": {"kind": "fifo"}})
 >>> link.bits(0, 3 * 10**9), link.bits(10**9, 10**9)
 (20000000.0, 0.0)
 >>> link.changes(3 * 10**9)
@@ -20,29 +22,18 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import Meta, Struct, convert, field, structs
+from msgspec import Meta, convert, structs
 
-from dumbbell.units import FRAME_BYTES, MAX_INT
+from dumbbell.units import FRAME_BYTES
 
-Count = Annotated[int, Meta(ge=0, le=MAX_INT)]
-Positive = Annotated[int, Meta(gt=0, le=MAX_INT)]
+from . import fields
+from .base import Count, Positive, View
 
 #: Headers of Ethernet, IPv4 and UDP; of a packet of the simplified QUIC and its frame (docs/models/quic.md).
 _UDP_BYTES, _QUIC_BYTES = 42, 11
 
 Window = tuple[float, float]
 """Start and end of a part of a run, seconds of simulated time."""
-
-
-class View(Struct, frozen=True, kw_only=True):
-    """Fields by attribute; also by the name that they have in the file, as in ``flow["cca"]``, which raises
-    KeyError.
-    """
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self.__struct_fields__:
-            raise KeyError(name)
-        return getattr(self, name)
 
 
 class TransportView(View, frozen=True, kw_only=True):
@@ -89,26 +80,13 @@ class StageView(View, frozen=True, kw_only=True):
     ppb: Count = 0
 
 
-class FlowView(View, frozen=True, kw_only=True):
+class FlowView(fields.Flow, frozen=True, kw_only=True):
     """One flow. Flows of one [[flow]] table share `name` and `table`."""
 
-    name: str
-    table: Count
-    cca: str
-    params: dict[str, int] = field(default_factory=dict)
     transport: TransportView = TransportView()
-    rtt_ns: Count = 0
-    start_ns: Count
-    stop_ns: Count
-    size_bytes: Count | None = None
     workload: WorkloadView | None = None
-    max_rate_bps: Count | None = None
-    host: dict[str, bool | int | str] = field(default_factory=dict)
-    """What of its hosts differs from the plan's."""
-    direction: str = "down"
-    """Which way its data go; its acknowledgements go the other way."""
-    forward: tuple[StageView, ...] = ()
-    back: tuple[StageView, ...] = ()
+    forward: tuple[StageView, ...]
+    back: tuple[StageView, ...]
 
     @property
     def loss_ppb(self) -> int:
@@ -132,24 +110,15 @@ class FlowView(View, frozen=True, kw_only=True):
         return self.workload.count if self.workload else 0
 
 
-class ProbeView(View, frozen=True, kw_only=True):
+class ProbeView(fields.Probe, frozen=True, kw_only=True):
     """A series of probes."""
 
-    name: str
-    table: Count = 0
-    direction: str = "down"
-    rtt_ns: Count = 0
-    start_ns: Count
-    stop_ns: Count
     every_ns: Positive
 
 
-class TraceView(View, frozen=True, kw_only=True):
-    """A Mahimahi trace: its file, the digest that it had, and what an opportunity carries."""
+class TraceView(fields.Trace, frozen=True, kw_only=True):
+    """A Mahimahi trace."""
 
-    path: str
-    sha256: str = ""
-    repeat: bool = True
     opportunity_bytes: Positive
 
 
@@ -193,20 +162,11 @@ class QdiscView(View, frozen=True, kw_only=True):
 POINTS_MAX = 100_000
 
 
-class LinkView(View, frozen=True, kw_only=True):
+class LinkView(fields.Link, frozen=True, kw_only=True):
     """A link: the course of its rate, its queue."""
 
-    name: str = "bottleneck"
-    rate_bps: Count
-    """Its rate: the first where it changes in steps, the mean of a trace."""
-    steps: tuple[tuple[Count, Count], ...] = ()
-    """(ns, bit/s), ascending, the first at 0; empty for a constant rate."""
     repeat_ns: Positive | None = None
-    """When the steps begin again."""
     trace: TraceView | None = None
-    burst_bytes: Count = 0
-    header_bytes: Count = 14
-    """The link layer's header of each packet."""
     policer: PolicerView | None = None
     qdisc: QdiscView
 
@@ -283,24 +243,8 @@ class LinkView(View, frozen=True, kw_only=True):
         return [at / 1e9 for at, _ in points], [rate / 1e6 for _, rate in points]
 
 
-class HostView(View, frozen=True, kw_only=True):
-    """How the end hosts were set."""
-
-    qdisc: str = "fq"
-    ecn: str = "off"
-    tso: bool = True
-    nic: str = "physical"
-    gro: bool = False
-    delayed_ack: bool = True
-    arp: bool = False
-    traffic: str = "auto"
-
-
-class MeasureView(View, frozen=True, kw_only=True):
+class MeasureView(fields.Window, frozen=True, kw_only=True):
     """The part of the run that figures cover by default."""
-
-    from_ns: Count
-    to_ns: Count
 
     def __post_init__(self) -> None:
         if self.to_ns <= self.from_ns:
@@ -312,34 +256,16 @@ class MeasureView(View, frozen=True, kw_only=True):
         return self.from_ns / 1e9, self.to_ns / 1e9
 
 
-class RecordView(View, frozen=True, kw_only=True):
-    """Which tables were recorded."""
-
-    samples: bool = True
-    queue: bool = True
-    events: bool = True
-    states: bool = True
-    pcap: bool = False
-    qlog: bool = False
-
-
-class PlanView(View, frozen=True, kw_only=True):
+class PlanView(fields.Plan, frozen=True, kw_only=True):
     """One run as an engine takes it."""
 
-    name: str = ""
-    seed: Count = 0
     duration_ns: Positive
-    sample_ns: Positive = 100_000_000
+    sample_ns: Positive
     measure: MeasureView | None = None
     links: Annotated[tuple[LinkView, ...], Meta(min_length=1)]
-    """Links of the way down: 0 is the bottleneck."""
     ack_links: tuple[LinkView, ...] = ()
-    """Links of the way up."""
-    host: HostView = HostView()
     flows: tuple[FlowView, ...]
     probes: tuple[ProbeView, ...] = ()
-    """Series of probes by the number that probes.parquet gives them."""
-    record: RecordView = RecordView()
 
     @property
     def is_two_way(self) -> bool:

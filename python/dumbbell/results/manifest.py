@@ -12,7 +12,8 @@ from msgspec import Struct, field
 
 from dumbbell.errors import ResultError
 from dumbbell.files import MANIFEST_MAX, UnreadableError, read_bytes
-from dumbbell.plan.view import Count, PlanView, View
+from dumbbell.plan.base import Count, View
+from dumbbell.plan.view import PlanView
 
 #: Version of the folder's format that this package reads; version 1 had other figures of the queue and of shares.
 SCHEMA_VERSION = 3
