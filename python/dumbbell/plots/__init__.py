@@ -96,6 +96,6 @@ def draw(kind: str, results: Results, **settings: Any) -> Figure:
     for name, value in settings.items():
         if name not in known:
             raise wrong(f"--{name}", value, f"no such option for {kind}, which takes: {', '.join(known)}")
-    made = KINDS[kind](results, **settings).get_figure(root=True)
-    assert made is not None
-    return made
+    figure = KINDS[kind](results, **settings).get_figure(root=True)
+    assert figure is not None
+    return figure

@@ -50,8 +50,8 @@ def of_runs(
     names = list(dict.fromkeys(run.name for run in results))
     parts = []
     for part in _PARTS:
-        found = {part(run, 0) for run in results}
-        parts.append(found.pop() if len(found) == 1 else _SHARED.get(part, _nothing)(results))
+        texts = {part(run, 0) for run in results}
+        parts.append(texts.pop() if len(texts) == 1 else _SHARED.get(part, _nothing)(results))
     windows = {_window(run, window) for run in results}
     counts = sorted({len(same) for same in repetitions(results).values()})
     n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -174,8 +174,8 @@ def _written_rtts(scenario: str, overrides: tuple[str, ...]) -> tuple[object, bo
     """path.rtt as it was written, and whether a [[flow]] table has an RTT of its own."""
     from dumbbell.scenario.source import tables
 
-    made = tables(scenario, overrides)
-    return made.get("path", {}).get("rtt"), any("rtt" in flow for flow in made.get("flow", ()))
+    written = tables(scenario, overrides)
+    return written.get("path", {}).get("rtt"), any("rtt" in flow for flow in written.get("flow", ()))
 
 
 def _policer(result: Result, number: int) -> str:
@@ -184,8 +184,8 @@ def _policer(result: Result, number: int) -> str:
 
 
 def _loss(result: Result, _: int) -> str:
-    found = sorted({flow.loss_ppb for flow in result.plan.flows})
-    return "" if found == [0] else "loss " + " and ".join(f"{ppb / 1e7:g} %" for ppb in found)
+    losses = sorted({flow.loss_ppb for flow in result.plan.flows})
+    return "" if losses == [0] else "loss " + " and ".join(f"{ppb / 1e7:g} %" for ppb in losses)
 
 
 def _acks(result: Result, _: int) -> str:
@@ -195,8 +195,8 @@ def _acks(result: Result, _: int) -> str:
 
 
 def _flows(result: Result, _: int) -> str:
-    made = [several(str(group.size), _named(group), group.size) for group in groups.of(result)]
-    return " + ".join(made) if len(made) <= 8 else f"{len(result.plan.flows)} flows of {len(made)} kinds"
+    texts = [several(str(group.size), _named(group), group.size) for group in groups.of(result)]
+    return " + ".join(texts) if len(texts) <= 8 else f"{len(result.plan.flows)} flows of {len(texts)} kinds"
 
 
 def _named(group: Group) -> str:

@@ -53,7 +53,7 @@ class Cell(NamedTuple):
         return mean, low, high, (low, high) != (mean - half, mean + half)
 
 
-class Found(NamedTuple):
+class Collected(NamedTuple):
     """All cells, and the keys that vary."""
 
     cells: list[Cell]
@@ -110,18 +110,18 @@ def varied_keys(
             f"{len(names)} scenarios in this folder ({', '.join(names)}), which do not vary the same keys: choose one"
             f" with --run, such as --run '{names[0]}*'"
         )
-    found = {key: keys.of(key, list(results), (whole or {}).get(key)) for key in results[0].vary}
+    varied = {key: keys.of(key, list(results), (whole or {}).get(key)) for key in results[0].vary}
     if len(names) > 1:
-        found[SCENARIO] = keys.VariedKey(SCENARIO, "Scenario", "", tuple(names), ())
-    found = {key: of for key, of in found.items() if len(of.values) > 1}
-    if needed and not found:
+        varied[SCENARIO] = keys.VariedKey(SCENARIO, "Scenario", "", tuple(names), ())
+    varied = {key: of for key, of in varied.items() if len(of.values) > 1}
+    if needed and not varied:
         raise ResultError("no key varies in these results; a list instead of a value in the scenario makes it vary")
     for group in results[0].manifest.together:
-        parts = [found[key] for key in group if key in found]
+        parts = [varied[key] for key in group if key in varied]
         if len(parts) > 1:
             sample = _sample(parts, along) if as_points else []
-            found = _with(found, parts, sample or [_in_step(parts, list(results), along)])
-    return found
+            varied = _with(varied, parts, sample or [_in_step(parts, list(results), along)])
+    return varied
 
 
 def _sample(parts: Sequence[VariedKey], along: str | None) -> list[VariedKey]:
@@ -139,14 +139,14 @@ def _sample(parts: Sequence[VariedKey], along: str | None) -> list[VariedKey]:
 
 
 def _with(
-    found: dict[str, VariedKey], parts: Sequence[VariedKey], instead: Sequence[VariedKey]
+    varied: dict[str, VariedKey], parts: Sequence[VariedKey], instead: Sequence[VariedKey]
 ) -> dict[str, VariedKey]:
     """The keys with others in the place of these."""
     gone = [part.key for part in parts]
     return {
-        one.key: one
-        for key, of in found.items()
-        for one in (instead if key == gone[0] else [] if key in gone else [of])
+        key_of.key: key_of
+        for key, of in varied.items()
+        for key_of in (instead if key == gone[0] else [] if key in gone else [of])
     }
 
 
@@ -182,7 +182,7 @@ def collect(
     whole: Mapping[str, Sequence[Any]] | None = None,
     as_points: bool = False,
     grouped: Callable[[Result], list[Group]] = groups.of,
-) -> Found:
+) -> Collected:
     """Read the metric of every run; `needed`: something must vary; `along`: the key along x, if one is asked for;
     `whole`: the values of a sweep that goes on; `as_points`: of a random sample; `grouped`: the groups of a run.
     """
@@ -193,7 +193,7 @@ def collect(
     lacking: list[set[int]] = []
     unreached = 0
     for runs in repetitions(results).values():
-        vary = {key: one.value_of(runs[0]) for key, one in varied.items()}
+        vary = {key: varied_key.value_of(runs[0]) for key, varied_key in varied.items()}
         read: dict[int, list[tuple[Group | None, float]]] = {}
         for run in runs:
             span = reading.window_of(run, window) if window else run.plan.window
@@ -217,7 +217,7 @@ def collect(
         is_windowed = window is not None or results[0].plan.window is not None
         raise ResultError(f"no run has {metric.name}: {_why(metric.name, windowed=is_windowed)}")
     drawn = {cell.number for cell in cells}
-    return Found(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking), unreached)
+    return Collected(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking), unreached)
 
 
 def link_rate(cells: Sequence[Cell]) -> float | None:
@@ -227,9 +227,9 @@ def link_rate(cells: Sequence[Cell]) -> float | None:
     return None if rate is None else rate / 1e6
 
 
-def sizes_of(found: Sequence[Group | None]) -> tuple[int, int]:
+def sizes_of(of: Sequence[Group | None]) -> tuple[int, int]:
     """How many flows a group has, at least and at most; 0 for a run as a whole."""
-    sizes = [group.size if group else 0 for group in found]
+    sizes = [group.size if group else 0 for group in of]
     return min(sizes), max(sizes)
 
 
@@ -253,15 +253,15 @@ def _numbers(
     if all(tables == first for tables in others):
         return {source: {table: table for table in tables} for source, tables in sources.items()}
     known: dict[tuple[frozenset[tuple[str, str, str]], int], int] = {}
-    made: dict[tuple[str, Any], dict[int, int]] = {}
+    by_source: dict[tuple[str, Any], dict[int, int]] = {}
     for source, tables in sources.items():
         before: Counter[frozenset[tuple[str, str, str]]] = Counter()
         for table, kinds in sorted(tables.items()):
             flows = frozenset(kinds)
             number = known.setdefault((flows, before[flows]), len(known))
-            made.setdefault(source, {})[table] = number
+            by_source.setdefault(source, {})[table] = number
             before[flows] += 1
-    return made
+    return by_source
 
 
 def _why(name: str, *, windowed: bool) -> str:
@@ -276,15 +276,15 @@ def _why(name: str, *, windowed: bool) -> str:
     return "it was not recorded, or nothing arrived"
 
 
-def x_key(found: dict[str, VariedKey], asked: str | None) -> VariedKey:
+def x_key(varied: dict[str, VariedKey], asked: str | None) -> VariedKey:
     """The key along x: what was asked for, else the buffer, else the first with numbers, else the first."""
     if asked is not None:
-        if asked not in found:
-            raise wrong("--x", asked, f"a varied key: {', '.join(found)}", list(found))
-        return found[asked]
-    if "path.buffer" in found:
-        return found["path.buffer"]
-    return next((key for key in found.values() if key.numbers), next(iter(found.values())))
+        if asked not in varied:
+            raise wrong("--x", asked, f"a varied key: {', '.join(varied)}", list(varied))
+        return varied[asked]
+    if "path.buffer" in varied:
+        return varied["path.buffer"]
+    return next((key for key in varied.values() if key.numbers), next(iter(varied.values())))
 
 
 def label(
@@ -337,8 +337,8 @@ def table_name(group: Group) -> str:
 def _other(key: VariedKey, cell: Cell) -> str:
     """The controller of other flows, with their transport where legends tell it."""
     text = key.text(cell.vary[key.key])
-    found = [group for group in groups.of(cell.run) if group.table == key.table and group.cca not in look.OF_QUINN]
-    return text + (_over_transport(found[0]) if found else "")
+    same_table = [group for group in groups.of(cell.run) if group.table == key.table and group.cca not in look.OF_QUINN]
+    return text + (_over_transport(same_table[0]) if same_table else "")
 
 
 def _over_transport(group: groups.Group) -> str:
@@ -369,4 +369,4 @@ def _of_run(cell: Cell, varied: Sequence[VariedKey]) -> str:
     return ", ".join(filter(None, [mix, *others])) or "all flows"
 
 
-__all__ = ["SCENARIO", "Cell", "Found", "collect", "is_of", "label", "varied_keys", "x_key"]
+__all__ = ["SCENARIO", "Cell", "Collected", "collect", "is_of", "label", "varied_keys", "x_key"]

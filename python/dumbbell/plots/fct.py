@@ -98,24 +98,26 @@ def fct(
     import numpy as np
 
     kinds = _finite_kinds(results)
-    found = {kind.label: kind.finite(window) for kind in kinds}
-    if not any(times.size for _, times, *_ in found.values()):
-        opened = sum(opened for *_, opened in found.values())
+    by_label = {kind.label: kind.finite(window) for kind in kinds}
+    if not any(times.size for _, times, *_ in by_label.values()):
+        opened = sum(opened for *_, opened in by_label.values())
         raise ResultError(f"none of the {opened} flows with a size or a number of answers completed")
-    every = np.concatenate([sizes for sizes, *_ in found.values()])
+    every = np.concatenate([sizes for sizes, *_ in by_label.values()])
     several = len(np.unique(every[~np.isnan(every)])) > 1
     pair = (
-        ax is None and several and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in found.values())
+        ax is None
+        and several
+        and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in by_label.values())
     )
     sheet = style.Sheet(ax, page, columns=2 if pair else 1, height=2.8)
     for kind, own in zip(kinds, _looks(kinds)):
-        _, times, _, opened = found[kind.label]
+        _, times, _, opened = by_label[kind.label]
         _distribution(sheet, kind.label, times, opened - times.size, own)
     _time_axis(sheet.ax, "Completion time (s)", log=log)
     sheet.ax.set_ylabel("Share of flows (CDF)")
     for beside in sheet.axes[1:]:
         _slowdowns(sheet, beside, kinds, window)
-    counted = [(times.size, opened) for _, times, _, opened in found.values()]
+    counted = [(times.size, opened) for _, times, _, opened in by_label.values()]
     sheet.finish(_caption(results, window) + _of_all(counted, "flows", has_slowdown=pair))
     return sheet.ax
 
@@ -199,7 +201,7 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
 
     runs = Results(_runs(results))
     varied = list(cells.varied_keys(runs, needed=False).values())
-    made: list[Kind] = []
+    kinds: list[Kind] = []
     for same in repetitions(runs).values():
         vary = {key.key: key.value_of(same[0]) for key in varied}
         for pairs in groups.together(same):
@@ -207,24 +209,24 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
             if not wanted(run, group):
                 continue
             cell = cells.Cell(vary, run, group, group.table, [], cells.sizes_of([of for _, of in pairs]))
-            made.append(Kind(cells.label(cell, varied, None, [], figure("fct")), group.cca, pairs))
-    if len(made) > _LINES_MOST:
+            kinds.append(Kind(cells.label(cell, varied, None, [], figure("fct")), group.cca, pairs))
+    if len(kinds) > _LINES_MOST:
         raise ResultError(
-            f"{len(made)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as"
+            f"{len(kinds)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as"
             " --run '*cca=bbr*'"
         )
-    return made
+    return kinds
 
 
 def _looks(kinds: Sequence[Kind]) -> list[dict[str, Any]]:
     ccas = [kind.cca for kind in kinds]
-    made = []
+    looks = []
     for i, cca in enumerate(ccas):
         nth, count = ccas[:i].count(cca), ccas.count(cca)
-        made.append(
+        looks.append(
             {"color": look.shade(look.of(cca).colour, nth, count), "linestyle": look.LINES[nth % len(look.LINES)]}
         )
-    return made
+    return looks
 
 
 def _distribution(sheet: style.Sheet, label: str, times: Column, missing: int, own: dict[str, Any]) -> None:
@@ -308,10 +310,10 @@ def _binned(sizes: Column, values: Column, percent: float, needed: int) -> list[
     known = ~np.isnan(sizes)
     sizes, values = sizes[known], values[known]
     number = np.floor(np.log10(np.maximum(sizes, 1)) * _BINS + 1e-9).astype(int)
-    found = []
-    for one in np.unique(number):
-        mine = number == one
+    points = []
+    for this_bin in np.unique(number):
+        mine = number == this_bin
         if mine.sum() >= needed:
             size = round(float(np.exp(np.log(sizes[mine]).mean())), 3)  # the same of all groups with one size
-            found.append((size, float(np.percentile(values[mine], percent))))
-    return found
+            points.append((size, float(np.percentile(values[mine], percent))))
+    return points

@@ -101,14 +101,14 @@ def series_of(result: Result, name: str, flows: Sequence[int], window: Window, b
     """Mbit/s of each flow in each bin, from goodput_bytes or segs_sent."""
     import numpy as np
 
-    found = reading.rates(result, flows, name, window, bin_s=bin_s)
+    grid = reading.rates(result, flows, name, window, bin_s=bin_s)
     if name == "goodput_bytes":
-        return found._replace(values=found.values * 8e-6)
+        return grid._replace(values=grid.values * 8e-6)
     sent, segments = (
         np.asarray(result.flows[column].to_numpy(), dtype=float)[list(flows)] for column in ("bytes_sent", "segs_sent")
     )
     payload = np.divide(sent, segments, out=np.zeros_like(sent), where=segments > 0)
-    return found._replace(values=found.values * 8e-6 * payload[:, None])
+    return grid._replace(values=grid.values * 8e-6 * payload[:, None])
 
 
 def _rates(
@@ -127,9 +127,9 @@ def _rates(
     width = bin_of(result, bin_s, span)
     many = len(chosen) > series.LINES_MOST
     sheet = style.Sheet(ax, page, rows=2 if many and ax is None else 1, sharex=True)
-    found = groups.of(result, chosen)
-    for group in series.drawing_order(found):
-        _group(sheet, group, found, series_of(result, name, group.flows, span, width), chosen)
+    groups_ = groups.of(result, chosen)
+    for group in series.drawing_order(groups_):
+        _group(sheet, group, groups_, series_of(result, name, group.flows, span, width), chosen)
     sheet.entries.sort(key=lambda entry: series.order(entry[1]))
     series.value_axis(sheet, sheet.ax, f"{what} (Mbit/s)", log=log)
     rate = capacity(sheet, result, chosen, span, width, log=log)
@@ -154,15 +154,15 @@ def _why_above(result: Result, name: str, flows: Sequence[int], excess_bits: flo
 
 
 def _group(
-    sheet: style.Sheet, group: groups.Group, found: Sequence[groups.Group], grid: Grid, chosen: Sequence[int]
+    sheet: style.Sheet, group: groups.Group, all_groups: Sequence[groups.Group], grid: Grid, chosen: Sequence[int]
 ) -> None:
     """A group's lines; where the figure has many flows their sum, and below it what a flow of it got."""
-    labels = groups.flow_labels(found)
-    colour = groups.colours(found)[group]
+    labels = groups.flow_labels(all_groups)
+    colour = groups.colours(all_groups)[group]
     if len(chosen) <= series.LINES_MOST or group.size == 1:
         for i, (flow, row) in enumerate(zip(group.flows, grid.values)):
             for ax in sheet.axes:
-                series.line(sheet, ax, grid.t, row, series.flow_look(group, found, i, labels[flow]))
+                series.line(sheet, ax, grid.t, row, series.flow_look(group, all_groups, i, labels[flow]))
         return
     label = f"{group.label}: sum of {group.size} flows"
     total = reading.total(grid)
@@ -175,7 +175,7 @@ def _group(
             series.band(sheet, below, group, grid, colour)
         else:
             for i, (flow, row) in enumerate(zip(group.flows, grid.values)):
-                series.line(sheet, below, grid.t, row, series.flow_look(group, found, i, labels[flow]))
+                series.line(sheet, below, grid.t, row, series.flow_look(group, all_groups, i, labels[flow]))
 
 
 def bin_of(result: Result, asked: float | None, span: Window) -> float:

@@ -41,20 +41,20 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
     """The groups of a run in the order of their tables; only with these flows, if given."""
     rows = result.plan.flows
     chosen = range(len(rows)) if flows is None else flows
-    found: dict[tuple[Any, ...], list[int]] = {}
+    by_kind: dict[tuple[Any, ...], list[int]] = {}
     for i in chosen:
-        found.setdefault((rows[i].table, rows[i].name, rows[i].cca, rows[i].transport.kind), []).append(i)
+        by_kind.setdefault((rows[i].table, rows[i].name, rows[i].cca, rows[i].transport.kind), []).append(i)
     mixed = len({flow.transport.kind for flow in rows}) > 1
     several = {row.table for row in rows} != {
         0
     }  # plans of format 1 have no tables: there each kind of flow counts as one
-    made: list[Group] = []
-    for (table, name, cca, transport), members in found.items():
-        nth = sum(group.cca == cca for group in made)
+    listed: list[Group] = []
+    for (table, name, cca, transport), members in by_kind.items():
+        nth = sum(group.cca == cca for group in listed)
         over = transport_text(transport) if mixed or transport != "tcp" else ""
-        made.append(
+        listed.append(
             Group(
-                table if several else len(made),
+                table if several else len(listed),
                 name,
                 cca,
                 transport,
@@ -64,7 +64,7 @@ def of(result: Result, flows: Sequence[int] | None = None) -> list[Group]:
                 over,
             )
         )
-    return made
+    return listed
 
 
 def as_one(result: Result) -> list[Group]:
@@ -76,11 +76,11 @@ def together(repetitions: Sequence[Result]) -> list[list[tuple[Result, Group]]]:
     """Each group of repetitions in the order of their tables, with the runs that have it: of a table whose flows arrive
     by chance a repetition may have none.
     """
-    found: dict[int, list[tuple[Result, Group]]] = {}
+    by_table: dict[int, list[tuple[Result, Group]]] = {}
     for run in repetitions:
         for group in of(run):
-            found.setdefault(group.table, []).append((run, group))
-    return [same for _, same in sorted(found.items())]
+            by_table.setdefault(group.table, []).append((run, group))
+    return [same for _, same in sorted(by_table.items())]
 
 
 def _label(name: str, cca: str, transport: str, over: str) -> str:

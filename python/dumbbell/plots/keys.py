@@ -135,7 +135,7 @@ class VariedKey(NamedTuple):
     def text(self, value: Any) -> str:
         """A value on a tick, without unit."""
         if self.parts:
-            return ", ".join(f"{part.text(one)} {part.unit}".rstrip() for part, one in zip(self.parts, value))
+            return ", ".join(f"{part.text(each)} {part.unit}".rstrip() for part, each in zip(self.parts, value))
         if self.numbers:
             return f"{self.numbers[self.values.index(value)]:g}"
         if isinstance(value, bool):
@@ -145,7 +145,7 @@ class VariedKey(NamedTuple):
     def phrase(self, value: Any) -> str:
         """A value in a label, as in ``buffer 2 BDP`` or ``fq_codel``."""
         if self.parts:
-            return ", ".join(part.phrase(one) for part, one in zip(self.parts, value))
+            return ", ".join(part.phrase(each) for part, each in zip(self.parts, value))
         if self.numbers:
             unit = f" {self.unit}" if self.unit and "/" not in self.unit[:2] else ""
             return f"{_lower(self.title)} {self.text(value)}{unit}"
@@ -161,20 +161,20 @@ class VariedKey(NamedTuple):
 
 def of(key: str, runs: Sequence[Result], values: Sequence[Any] | None = None) -> VariedKey:
     """The key as these runs vary it."""
-    found: list[Any] = []
+    distinct: list[Any] = []
     for value in [run.vary[key] for run in runs if key in run.vary] if values is None else values:
-        if value not in found:
-            found.append(value)
+        if value not in distinct:
+            distinct.append(value)
     title, unit = _title(key, runs)
     for own, parse in _READERS if not key.endswith("loss") else [_SHARE]:
         try:
-            numbers = [parse(value) for value in found]
+            numbers = [parse(value) for value in distinct]
         except (ValueError, TypeError):
             continue
         if not key.endswith((".cca", "seed")):
             scaled, named = _scaled(numbers, own)
-            return VariedKey(key, title, unit or named, tuple(found), tuple(scaled))
-    return VariedKey(key, title, "", tuple(found), ())
+            return VariedKey(key, title, unit or named, tuple(distinct), tuple(scaled))
+    return VariedKey(key, title, "", tuple(distinct), ())
 
 
 def in_step(parts: Sequence[VariedKey], runs: Sequence[Result]) -> VariedKey:
@@ -208,10 +208,10 @@ def _whose(table: int, runs: Sequence[Result]) -> str:
     """`` of CUBIC`` where runs have several tables."""
     from . import groups
 
-    found = [groups.of(run) for run in runs]
-    if max(map(len, found)) < 2:
+    of_runs = [groups.of(run) for run in runs]
+    if max(map(len, of_runs)) < 2:
         return ""
-    labels = {group.label for one in found for group in one if group.table == table}
+    labels = {group.label for of_run in of_runs for group in of_run if group.table == table}
     return f" of {labels.pop()}" if len(labels) == 1 else f" of flow[{table}]"
 
 

@@ -80,7 +80,7 @@ def check(results: Results) -> None:
 
 
 def draw(
-    found: Sequence[Point],
+    points: Sequence[Point],
     results: Results,
     title: str,
     window: Window | None,
@@ -94,10 +94,10 @@ def draw(
     """
     sheet = style.Sheet(ax, page, height=3.0)
     spots = [
-        Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in found
+        Spot(point.path, point.cca, fmean(point.goodput), fmean(point.mean_ms), fmean(point.p95_ms)) for point in points
     ]
     panel(sheet, spots, title)
-    paths = len({point.path for point in found})
+    paths = len({point.path for point in points})
     sheet.finish(f"{captions.of_runs(list(results), window)}; {paths} paths, each normalised; {MARKS}{note}")
     return sheet.ax
 
@@ -155,13 +155,13 @@ def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, floa
     )
 
 
-def normalised(found: Sequence[Spot]) -> dict[str, list[tuple[float, float, float]]]:
+def normalised(spots: Sequence[Spot]) -> dict[str, list[tuple[float, float, float]]]:
     """(mean delay, goodput, 95th percentile of the delay) of each path by controller, over the path's smallest mean and
     best goodput; raises ResultError where the smallest mean is 0.
     """
-    made: dict[str, list[tuple[float, float, float]]] = {}
-    for spot in found:
-        same = [other for other in found if other.path == spot.path]
+    by_cca: dict[str, list[tuple[float, float, float]]] = {}
+    for spot in spots:
+        same = [other for other in spots if other.path == spot.path]
         least, best = min(same, key=lambda other: other.mean_ms), max(other.goodput for other in same) or 1.0
         lowest = least.mean_ms
         if not lowest:
@@ -169,8 +169,8 @@ def normalised(found: Sequence[Spot]) -> dict[str, list[tuple[float, float, floa
                 f"the mean delay of {look.name(least.cca)} is 0 on a path, and no delay can be divided by it: choose"
                 " another one (--delay owd or rtt), or draw each path by itself, without --pool"
             )
-        made.setdefault(spot.cca, []).append((spot.mean_ms / lowest, spot.goodput / best, spot.p95_ms / lowest))
-    return made
+        by_cca.setdefault(spot.cca, []).append((spot.mean_ms / lowest, spot.goodput / best, spot.p95_ms / lowest))
+    return by_cca
 
 
 def ellipse(x: Sequence[float], y: Sequence[float]) -> Ellipse:

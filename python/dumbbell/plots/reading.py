@@ -56,21 +56,21 @@ def samples(result: Result, flows: Sequence[int], names: Sequence[str]) -> dict[
     columns = {
         name: np.asarray(table[name].to_numpy(zero_copy_only=False), dtype=float)[order] for name in ("t_us", *names)
     }
-    found = {}
+    by_flow = {}
     for i, number in enumerate(flows):
         first, last = edges[i], edges[i + len(flows)]
-        found[number] = {name: column[first:last] for name, column in columns.items() if name != "t_us"}
-        found[number]["t"] = columns["t_us"][first:last] / 1e6
-    return found
+        by_flow[number] = {name: column[first:last] for name, column in columns.items() if name != "t_us"}
+        by_flow[number]["t"] = columns["t_us"][first:last] / 1e6
+    return by_flow
 
 
 def column(result: Result, flows: Sequence[int], name: str, window: Window, *, scale: float = 1.0) -> dict[int, Series]:
     """A column of the samples inside the window, per flow."""
-    made = {}
+    by_flow = {}
     for flow, of in samples(result, flows, [name]).items():
         inside = (of["t"] >= window[0]) & (of["t"] <= window[1])
-        made[flow] = Series(of["t"][inside], of[name][inside] * scale)
-    return made
+        by_flow[flow] = Series(of["t"][inside], of[name][inside] * scale)
+    return by_flow
 
 
 def _is_empty(column: pyarrow.ChunkedArray) -> bool:
@@ -82,8 +82,8 @@ def rtt_column(*results: Result) -> tuple[str, str]:
     runs have smoothed ones where one of them is a kernel's.
     """
     measured = [result.samples for result in results if result.samples.num_rows]
-    is_absent = not measured or any(_is_empty(one["rtt_us"]) and not _is_empty(one["srtt_us"]) for one in measured)
-    return ("srtt_us", SMOOTHED) if is_absent else ("rtt_us", "RTT (ms)")
+    is_smoothed = any(_is_empty(table["rtt_us"]) and not _is_empty(table["srtt_us"]) for table in measured)
+    return ("srtt_us", SMOOTHED) if is_smoothed or not measured else ("rtt_us", "RTT (ms)")
 
 
 def bins(window: Window, bin_s: float) -> Column:
@@ -133,21 +133,21 @@ def grid(result: Result, series: dict[int, Series]) -> Grid:
     return Grid(times * step, values)
 
 
-def percentiles(found: Grid, wanted: Sequence[float]) -> Column:
+def percentiles(grid: Grid, wanted: Sequence[float]) -> Column:
     """Percentiles over the flows at each time, a row each; nan at times without any flow."""
     import numpy as np
 
-    made = np.full((len(wanted), found.t.size), np.nan)
-    some = ~np.isnan(found.values).all(axis=0)
+    over_time = np.full((len(wanted), grid.t.size), np.nan)
+    some = ~np.isnan(grid.values).all(axis=0)
     if some.any():
-        made[:, some] = np.nanpercentile(found.values[:, some], wanted, axis=0)
-    return made
+        over_time[:, some] = np.nanpercentile(grid.values[:, some], wanted, axis=0)
+    return over_time
 
 
-def total(found: Grid) -> Column:
+def total(grid: Grid) -> Column:
     """The sum over the flows at each time; nan at times without any flow."""
     import numpy as np
 
-    none = np.isnan(found.values).all(axis=0)
-    made: Column = np.where(none, np.nan, np.nansum(found.values, axis=0))
-    return made
+    none = np.isnan(grid.values).all(axis=0)
+    sums: Column = np.where(none, np.nan, np.nansum(grid.values, axis=0))
+    return sums

@@ -22,17 +22,17 @@ Drawn = tuple[str, str, "Sequence[float]", "Sequence[float]", float]
 @style.styled
 def recording(drawn: Sequence[Drawn], caption: str, **page: Unpack[style.Page]) -> Figure:
     """A figure with a row for each quantity; values are steps."""
-    kinds = [kind for kind in _TITLES if any(one[1] == kind for one in drawn)]
+    kinds = [kind for kind in _TITLES if any(quantity[1] == kind for quantity in drawn)]
     sheet = style.Sheet(None, page, rows=len(kinds), height=1.7, sharex=True)
     for ax, kind in zip(sheet.axes, kinds, strict=True):
-        of = [one for one in drawn if one[1] == kind]
+        of = [quantity for quantity in drawn if quantity[1] == kind]
         for number, (name, _, times, values, end) in enumerate(of):
             colour = _COLOURS[number % len(_COLOURS)]
             line = ax.step([*times, end], [*values, values[-1]], where="post", color=colour, linewidth=0.9)[0]
             if len(of) > 1:
                 sheet.entry(line, name)
         ax.set_ylabel(_TITLES[kind])
-        ax.set_ylim(0, None if any(value for one in of for value in one[3]) else 1)
+        ax.set_ylim(0, None if any(value for quantity in of for value in quantity[3]) else 1)
         ax.margins(x=0)
     sheet.axes[-1].set_xlabel("Time (s)")
     sheet.finish(caption)

@@ -80,17 +80,17 @@ def rtt_cdf(
 def _cdf(sheet: style.Sheet, ax: Axes, result: Result, chosen: Sequence[int], span: Window, *, log: bool) -> None:
     import numpy as np
 
-    found = groups.of(result, chosen)
-    colours, labels = groups.colours(found), groups.flow_labels(found)
+    groups_ = groups.of(result, chosen)
+    colours, labels = groups.colours(groups_), groups.flow_labels(groups_)
     name, axis_label = reading.rtt_column(result)
-    for group in series.drawing_order(found):
+    for group in series.drawing_order(groups_):
         read = reading.column(result, group.flows, name, span, scale=1e-3)
         pooled = series.is_banded(group, chosen)
         sets = [np.concatenate([of.values for of in read.values()])] if pooled else [of.values for of in read.values()]
         for i, values in enumerate(sets):
             ordered = np.sort(values[~np.isnan(values)])
             label = f"{group.label}: all samples of its {group.size} flows" if pooled else labels[group.flows[i]]
-            own = series.flow_look(group, found, i, label)
+            own = series.flow_look(group, groups_, i, label)
             drawn = ax.plot(
                 ordered,
                 np.arange(1, ordered.size + 1) / max(ordered.size, 1),

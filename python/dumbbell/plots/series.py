@@ -40,9 +40,9 @@ def is_banded(group: Group, flows: Sequence[int]) -> bool:
     return len(flows) > LINES_MOST and group.size > _KEPT
 
 
-def drawing_order(found: Sequence[Group]) -> list[Group]:
+def drawing_order(groups_: Sequence[Group]) -> list[Group]:
     """The largest groups first, so that the few are drawn over the many."""
-    return sorted(found, key=lambda group: -group.size)
+    return sorted(groups_, key=lambda group: -group.size)
 
 
 def lines(
@@ -53,14 +53,14 @@ def lines(
     flows: Sequence[int],
 ) -> None:
     """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows."""
-    found = groups.of(result, flows)
-    colours, labels = groups.colours(found), groups.flow_labels(found)
-    for group in drawing_order(found):
+    groups_ = groups.of(result, flows)
+    colours, labels = groups.colours(groups_), groups.flow_labels(groups_)
+    for group in drawing_order(groups_):
         if is_banded(group, flows):
             band(sheet, ax, group, reading.grid(result, read(group.flows)), colours[group])
             continue
         for i, (flow, of) in enumerate(read(group.flows).items()):
-            line(sheet, ax, of.t, of.values, flow_look(group, found, i, labels[flow]))
+            line(sheet, ax, of.t, of.values, flow_look(group, groups_, i, labels[flow]))
     sheet.entries.sort(key=lambda entry: order(entry[1]))
 
 
@@ -75,11 +75,11 @@ class FlowLook(NamedTuple):
     """Where its first marker stands and how far they are apart, parts of the line's points."""
 
 
-def flow_look(group: Group, found: Sequence[Group], i: int, label: str) -> FlowLook:
+def flow_look(group: Group, groups_: Sequence[Group], i: int, label: str) -> FlowLook:
     """The look of the i-th flow of a group: its controller's colour, in shades and other lines where several flows
     share it.
     """
-    same = [other for other in found if other.cca == group.cca and other.size <= LINES_MOST]
+    same = [other for other in groups_ if other.cca == group.cca and other.size <= LINES_MOST]
     count = max(sum(other.size for other in same), 1)
     nth = sum(other.size for other in same if other.nth < group.nth) + i
     own = look.of(group.cca)
@@ -115,14 +115,14 @@ def lone(values: Column) -> list[int]:
     import numpy as np
 
     known = np.concatenate([[False], ~np.isnan(values), [False]])
-    found: list[int] = np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]).tolist()
-    return found
+    places: list[int] = np.flatnonzero(known[1:-1] & ~known[:-2] & ~known[2:]).tolist()
+    return places
 
 
 def lone_marks(values: Column) -> dict[str, Any]:
     """What a line without markers needs for such points to be seen."""
-    found = lone(values)
-    return {"marker": ".", "markevery": found} if found else {}
+    places = lone(values)
+    return {"marker": ".", "markevery": places} if places else {}
 
 
 def band(sheet: style.Sheet, ax: Axes, group: Group, of: Grid, colour: str) -> None:

@@ -123,8 +123,8 @@ class Sheet:
         self.below = _BELOW_POINTS
         """How far below axes that were given the legend begins, points."""
         if given is None:
-            self.figure, made = figure(rows, columns, height=height, page=page, **options)
-            self.axes: list[Axes] = list(np.atleast_1d(made).flat)
+            self.figure, axes = figure(rows, columns, height=height, page=page, **options)
+            self.axes: list[Axes] = list(np.atleast_1d(axes).flat)
         else:
             self.axes = list(given) if isinstance(given, (list, tuple)) else [given]  # type: ignore[list-item]
             self.figure = self.axes[0].get_figure(root=True)  # type: ignore[assignment]
@@ -161,7 +161,7 @@ class Sheet:
         lines = wrapped(plain(caption), width, _CAPTION_POINTS)
         look: dict[str, Any] = {"ncols": columns, "title": "\n".join(lines), "alignment": "left", "borderaxespad": 0.3}
         if self.own:
-            made = self.figure.legend(handles, labels, loc="outside lower left", **look)
+            legend = self.figure.legend(handles, labels, loc="outside lower left", **look)
             rows = -(-len(labels) // columns) * max((label.count("\n") + 1 for label in labels), default=0)
             if not self.page.get("height"):
                 self.figure.set_figheight(
@@ -172,11 +172,11 @@ class Sheet:
             from matplotlib.transforms import ScaledTranslation
 
             below = self.ax.transAxes + ScaledTranslation(0, -self.below / 72, self.figure.dpi_scale_trans)
-            made = self.ax.legend(
+            legend = self.ax.legend(
                 handles, labels, loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, **look
             )
-        made.get_title().set_color("#555555")
-        made.set_in_layout(True)
+        legend.get_title().set_color("#555555")
+        legend.set_in_layout(True)
         self._title()
 
     def _title(self) -> None:
@@ -240,13 +240,13 @@ def figure(
     from matplotlib.figure import Figure
 
     wide, high = checked_size(page or {})
-    made = Figure(figsize=(wide, high or height * rows), layout="constrained")
-    FigureCanvasAgg(made)
-    return made, made.subplots(rows, columns, **options)
+    drawn = Figure(figsize=(wide, high or height * rows), layout="constrained")
+    FigureCanvasAgg(drawn)
+    return drawn, drawn.subplots(rows, columns, **options)
 
 
 @styled
-def save(made: Figure, path: str | Path) -> str:
+def save(drawn: Figure, path: str | Path) -> str:
     """Write the figure, whole or not at all; the file holds no date, so the same results make the same file. A name
     without a suffix gets ``.png``. Returns the letters that no font here has, which are drawn as boxes. Raises
     ResultError where it cannot be written or does not fit.
@@ -259,29 +259,29 @@ def save(made: Figure, path: str | Path) -> str:
         warnings.simplefilter("always")
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
-            _check_room(made)
+            _check_room(drawn)
             with written_whole(path) as beside:
-                made.savefig(beside, metadata=metadata)
+                drawn.savefig(beside, metadata=metadata)
         except OSError as error:
             raise ResultError(f"{path}: cannot be written ({error.strerror or error})") from None
-    found = [re.match(r"Glyph (\d+) ", str(one.message)) for one in said]
-    for one, match in zip(said, found):
+    missing = [re.match(r"Glyph (\d+) ", str(warning.message)) for warning in said]
+    for warning, match in zip(said, missing):
         if match is None:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return "".join(dict.fromkeys(chr(int(match[1])) for match in found if match))
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return "".join(dict.fromkeys(chr(int(match[1])) for match in missing if match))
 
 
-def _check_room(made: Figure) -> None:
+def _check_room(drawn: Figure) -> None:
     """Raise ResultError where legend and titles leave too little of the axes."""
-    wide, high = made.get_size_inches()
-    engine = made.get_layout_engine()
+    wide, high = drawn.get_size_inches()
+    engine = drawn.get_layout_engine()
     fits = True
     try:
         if engine is not None:
-            engine.execute(made)
+            engine.execute(drawn)
     except UserWarning:
         fits = False
-    boxes = [ax.get_position() for ax in made.axes if ax.get_label() != "<colorbar>"]
+    boxes = [ax.get_position() for ax in drawn.axes if ax.get_label() != "<colorbar>"]
     if not fits or any(box.width * wide < _AXES_LEAST or box.height * high < _AXES_LEAST for box in boxes):
         raise ResultError(
             f"the figure does not fit into {wide:.3g} x {high:.3g} inches: give more with --width and --height"

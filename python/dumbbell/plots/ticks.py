@@ -117,20 +117,20 @@ def _told_apart(texts: Sequence[str]) -> list[str]:
     if all(len(text) <= _LETTERS_MOST for text in texts):
         return [style.plain(text) for text in texts]
     words = [text.split() for text in texts]
-    begin, end = _shared(words), _shared([one[::-1] for one in words])
-    kept = [one[begin : len(one) - end] for one in words]
+    begin, end = _shared(words), _shared([word_list[::-1] for word_list in words])
+    kept = [word_list[begin : len(word_list) - end] for word_list in words]
     if not all(kept):  # one is the beginning of another
         begin, end, kept = 0, 0, words
-    made = []
+    labels = []
     for some in kept:
         text = " ".join([*(["…"] if begin else []), *some, *(["…"] if end else [])])
         lines = textwrap.wrap(text, _LETTERS_MOST)
         if len(lines) > _LINES_MOST:
             lines = [*lines[: _LINES_MOST - 1], lines[_LINES_MOST - 1][: _LETTERS_MOST - 1] + "…"]
-        made.append(style.plain("\n".join(lines)))
-    return made
+        labels.append(style.plain("\n".join(lines)))
+    return labels
 
 
 def _shared(words: Sequence[Sequence[str]]) -> int:
     """With how many equal words all of them begin."""
-    return next((i for i, one in enumerate(zip(*words)) if len(set(one)) > 1), min(map(len, words)))
+    return next((i for i, column in enumerate(zip(*words)) if len(set(column)) > 1), min(map(len, words)))

@@ -84,20 +84,20 @@ def tradeoff(
         delay, note = ("rtt", _NO_WINDOW) if windowed else ("owd", "")
     if pool:
         pooled.check(results)
-    found = points(results, delay, window, grouped=groups.as_one if pool else groups.of)
-    if len(found) < 2:
+    read = points(results, delay, window, grouped=groups.as_one if pool else groups.of)
+    if len(read) < 2:
         raise ResultError("one point shows no trade-off: give runs of several controllers, or with several flow tables")
     if pool:
         return pooled.draw(
-            found, results, figure(delay).long.removesuffix(", mean"), window, note=note, ax=ax, page=page
+            read, results, figure(delay).long.removesuffix(", mean"), window, note=note, ax=ax, page=page
         )
-    paths = list(dict.fromkeys(point.path for point in found))
+    paths = list(dict.fromkeys(point.path for point in read))
     if len(paths) > _PANELS_MOST or (ax is not None and len(paths) > 1):
         raise ResultError(
             f"{len(paths)} paths do not fit: choose runs with --run, or draw them together, each normalised, with"
             " --pool"
         )
-    fullest = max(sum(point.path == path for point in found) for path in paths)
+    fullest = max(sum(point.path == path for point in read) for path in paths)
     if fullest > _POINTS_MOST:
         raise ResultError(
             f"{fullest} points do not fit into one panel, which has room for {_POINTS_MOST}: choose runs with --run,"
@@ -111,19 +111,19 @@ def tradeoff(
         columns=shape.columns,
         height=4.2 if fullest > _LABELS_MOST else max(shape.height, 2.4),
     )
-    wide = max(max(point.p95_ms) for point in found) > 10 * min(min(point.mean_ms) for point in found) > 0
+    wide = max(max(point.p95_ms) for point in read) > 10 * min(min(point.mean_ms) for point in read) > 0
     panels = []
-    for i, (path, one) in enumerate(zip(paths, sheet.axes)):
-        here = [point for point in found if point.path == path]
-        panels.append(_panel(sheet, one, here, log=wide if log is None else log))
-        style.level_title(sheet, one, figure(delay).axis_title)
-        one.set_ylabel(figure("goodput").axis_title if i % shape.columns == 0 else "")
+    for i, (path, ax_of) in enumerate(zip(paths, sheet.axes)):
+        here = [point for point in read if point.path == path]
+        panels.append(_panel(sheet, ax_of, here, log=wide if log is None else log))
+        style.level_title(sheet, ax_of, figure(delay).axis_title)
+        ax_of.set_ylabel(figure("goodput").axis_title if i % shape.columns == 0 else "")
     _label(sheet, panels, is_full=fullest > _LABELS_MOST)
     for unused in sheet.axes[len(paths) :]:
         unused.remove()
     ellipses = (
         "; ellipses: one standard deviation of the repetitions"
-        if max(len(point.goodput) for point in found) >= _ELLIPSE_FROM
+        if max(len(point.goodput) for point in read) >= _ELLIPSE_FROM
         else ""
     )
     sheet.entries.sort(key=lambda entry: series.order(entry[1]))
@@ -146,18 +146,18 @@ def points(
     ]
     keys = list(read[0].keys.values())
     others = [key for key in keys if not key.is_cca]
-    made = []
+    listed = []
     for cell in read[0].cells:
         delays = [
             next(
                 (
-                    one
-                    for one in found.cells
-                    if one.run is cell.run and (one.group is None or one.number == cell.number)
+                    other
+                    for other in collected.cells
+                    if other.run is cell.run and (other.group is None or other.number == cell.number)
                 ),
                 None,
             )
-            for found in read[1:]
+            for collected in read[1:]
         ]
         if None in delays:
             raise ResultError(
@@ -168,10 +168,10 @@ def points(
         title = ", ".join(key.phrase(cell.vary[key.key]) for key in others)
         label = cells.label(cell, [key for key in keys if key.is_cca], None, [cell], figure("goodput"))
         assert cell.group is not None
-        made.append(
-            Point(path, title, label, cell.group.cca, cell, cell.values, *(one.values for one in delays if one))
+        listed.append(
+            Point(path, title, label, cell.group.cca, cell, cell.values, *(other.values for other in delays if other))
         )
-    return made
+    return listed
 
 
 class _Mark(NamedTuple):
@@ -193,13 +193,13 @@ class _Panel(NamedTuple):
     rate: float | None
 
 
-def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -> _Panel:
+def _panel(sheet: style.Sheet, ax: Axes, here: Sequence[Point], *, log: bool) -> _Panel:
     """The points of a path, without labels."""
     from statistics import fmean
 
-    rate = cells.link_rate([point.cell for point in found])
+    rate = cells.link_rate([point.cell for point in here])
     marks = []
-    for point in found:
+    for point in here:
         own = look.of(point.cca)
         x, y, far = fmean(point.mean_ms), fmean(point.goodput), fmean(point.p95_ms)
         ax.plot([x, far], [y, y], color=own.colour, linewidth=0.9, marker="|", markevery=[1], markersize=5)
@@ -227,8 +227,8 @@ def _panel(sheet: style.Sheet, ax: Axes, found: Sequence[Point], *, log: bool) -
         style.plain_log(ax.xaxis, low, high)
     else:
         ax.set_xlim(0, ax.get_xlim()[1] * 1.15)
-    if found[0].title:
-        style.panel_title(sheet, ax, found[0].title)
+    if here[0].title:
+        style.panel_title(sheet, ax, here[0].title)
     return _Panel(ax, marks, rate)
 
 
@@ -288,21 +288,21 @@ def _places(sheet: style.Sheet, panel: _Panel, texts: Sequence[str]) -> list[tup
     if panel.rate is not None:  # labels are not crossed by its line
         line = high * _at(panel.ax, panel.marks[0].x, panel.rate)[1]
         taken.append((0.0, line - 1, wide, line + 1))
-    made: list[tuple[float, float] | None] = []
+    offsets: list[tuple[float, float] | None] = []
     for (px, py), text in zip(places, texts):
         size = (style.text_points(text, 7.5), 8.0)
-        made.append(None)
+        offsets.append(None)
         for dy, dx in product(_STEPS, (6, -6 - size[0], -size[0] / 2)):
             if dy == 0 and dx == -size[0] / 2:
                 continue
             corner = (px * wide + dx, py * high + dy - size[1] / 2)
-            one = (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1])
-            inside = one[0] >= 0 and one[2] <= wide and one[1] >= 0 and one[3] <= high
-            if inside and not any(one[0] < b[2] and b[0] < one[2] and one[1] < b[3] and b[1] < one[3] for b in taken):
-                made[-1] = (dx, dy)
-                taken.append(one)
+            box = (corner[0], corner[1], corner[0] + size[0], corner[1] + size[1])
+            inside = box[0] >= 0 and box[2] <= wide and box[1] >= 0 and box[3] <= high
+            if inside and not any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken):
+                offsets[-1] = (dx, dy)
+                taken.append(box)
                 break
-    return made
+    return offsets
 
 
 def _write(ax: Axes, mark: _Mark, text: str, place: tuple[float, float]) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from .cells import Cell, Found
+    from .cells import Cell, Collected
     from .keys import VariedKey
 
 
@@ -58,14 +58,14 @@ def shape(count: int, form: str) -> Shape:
 
 
 def panels(
-    sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool
+    sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], collected: Collected, layout: Layout, *, log: bool
 ) -> None:
     """Lines or bars in each panel."""
     columns = shape(len(parts), layout.form).columns
-    made = rows_of([mine for _, mine in parts], found, layout)
-    rates = [rate for rows in made if (rate := _rate(rows, found)) is not None]
-    for i, (ax, (title, _), rows) in enumerate(zip(sheet.axes, parts, made)):
-        panel(sheet, ax, rows, found, layout=layout, log=log, others=rates)
+    by_panel = rows_of([mine for _, mine in parts], collected, layout)
+    rates = [rate for rows in by_panel if (rate := _rate(rows, collected)) is not None]
+    for i, (ax, (title, _), rows) in enumerate(zip(sheet.axes, parts, by_panel)):
+        panel(sheet, ax, rows, collected, layout=layout, log=log, others=rates)
         if title:
             style.panel_title(sheet, ax, title)
         if i % columns:
@@ -90,18 +90,18 @@ class Row(NamedTuple):
     of: int
     """It is the nth of this many rows."""
 
-    def spans(self, found: Found) -> tuple[list[float], list[list[float]] | None]:
+    def spans(self, collected: Collected) -> tuple[list[float], list[list[float]] | None]:
         """Means, and how far the intervals reach below and above; None where nothing is repeated."""
-        made = [cell.interval(found.metric) for cell in self.cells]
-        whiskers = [[mean - low for mean, low, _, _ in made], [high - mean for mean, _, high, _ in made]]
-        return [mean for mean, *_ in made], whiskers if found.is_repeated else None
+        intervals = [cell.interval(collected.metric) for cell in self.cells]
+        whiskers = [[mean - low for mean, low, _, _ in intervals], [high - mean for mean, _, high, _ in intervals]]
+        return [mean for mean, *_ in intervals], whiskers if collected.is_repeated else None
 
 
 def panel(
     sheet: style.Sheet,
     ax: Axes,
     rows: Sequence[Row],
-    found: Found,
+    collected: Collected,
     *,
     layout: Layout,
     log: bool,
@@ -110,16 +110,20 @@ def panel(
     """Lines or bars in one panel, with its axes; `others` are the rates in the panels with the same axis."""
     for row in rows:
         if layout.form == "bars":
-            _bars(sheet, ax, row, found, layout.x, rows=rows)
+            _bars(sheet, ax, row, collected, layout.x, rows=rows)
         else:
-            _line(sheet, ax, row, found, layout.x)
-    rate = _rate(rows, found)
+            _line(sheet, ax, row, collected, layout.x)
+    rate = _rate(rows, collected)
     if rate is not None:
         drawn = ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5)
         sheet.entry(drawn, "link rate")
-    tops = [*(cell.interval(found.metric)[2] for cell in found.cells), *([] if rate is None else [rate]), *others]
-    lowest = min(cell.interval(found.metric)[1] for cell in found.cells) if layout.form == "lines" else 0.0
-    _axes(sheet, ax, found, layout, ends=None if log else _ends(lowest, max(tops), found.metric.bound))
+    tops = [
+        *(cell.interval(collected.metric)[2] for cell in collected.cells),
+        *([] if rate is None else [rate]),
+        *others,
+    ]
+    lowest = min(cell.interval(collected.metric)[1] for cell in collected.cells) if layout.form == "lines" else 0.0
+    _axes(sheet, ax, collected, layout, ends=None if log else _ends(lowest, max(tops), collected.metric.bound))
 
 
 def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:
@@ -132,14 +136,14 @@ def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:
     return (begin, most + 0.05 * (most - begin)) if begin < most else (0.0, 1.05 * most)
 
 
-def rows_of(parts: Sequence[Sequence[Cell]], found: Found, layout: Layout) -> list[list[Row]]:
+def rows_of(parts: Sequence[Sequence[Cell]], collected: Collected, layout: Layout) -> list[list[Row]]:
     """The rows of each panel: in the colour of their controller, in shades and other lines where several rows have one
     controller. Rows of one label look the same in all panels.
     """
     panels_ = [_together(mine, layout) for mine in parts]
-    named = [[(_cca(row, layout), _label(row, found, layout)) for row in rows] for rows in panels_]
+    named = [[(_cca(row, layout), _label(row, collected, layout)) for row in rows] for rows in panels_]
     labels: dict[str, list[str]] = {}
-    for cca, label in dict.fromkeys(one for names in named for one in names):
+    for cca, label in dict.fromkeys(pair for names in named for pair in names):
         labels.setdefault(cca, []).append(label)
     return [
         [
@@ -153,14 +157,14 @@ def rows_of(parts: Sequence[Sequence[Cell]], found: Found, layout: Layout) -> li
 def _together(mine: Sequence[Cell], layout: Layout) -> list[list[Cell]]:
     """The cells of each row, in the order of x."""
     rows: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in sorted(mine, key=lambda one: layout.x.position(one.vary[layout.x.key])):
+    for cell in sorted(mine, key=lambda cell_: layout.x.position(cell_.vary[layout.x.key])):
         place = (cell.number, *(key.values.index(cell.vary[key.key]) for key in layout.lines))
         rows.setdefault(place, []).append(cell)
     return [cells_ for _, cells_ in sorted(rows.items())]
 
 
-def _label(row: Sequence[Cell], found: Found, layout: Layout) -> str:
-    return cells.label(row[0], layout.lines, layout.x, row, found.metric, panels=layout.panels)
+def _label(row: Sequence[Cell], collected: Collected, layout: Layout) -> str:
+    return cells.label(row[0], layout.lines, layout.x, row, collected.metric, panels=layout.panels)
 
 
 def _row(row: list[Cell], cca: str, label: str, labels: Sequence[str], *, place: tuple[int, int]) -> Row:
@@ -182,22 +186,22 @@ def _sequence(nth: int, count: int) -> str:
 
 
 def _cca(row: Sequence[Cell], layout: Layout) -> str:
-    found = {cell.group.cca for cell in row if cell.group}
-    if not found:
-        found = {group.cca for cell in row for group in groups.of(cell.run)}
-    return found.pop() if len(found) == 1 and not (layout.x.is_cca and len(row) == 1) else ""
+    ccas = {cell.group.cca for cell in row if cell.group}
+    if not ccas:
+        ccas = {group.cca for cell in row for group in groups.of(cell.run)}
+    return ccas.pop() if len(ccas) == 1 and not (layout.x.is_cca and len(row) == 1) else ""
 
 
-def _line(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey) -> None:
+def _line(sheet: style.Sheet, ax: Axes, row: Row, collected: Collected, x: VariedKey) -> None:
     """A line through the means, with whiskers over the repetitions."""
     at = [x.position(cell.vary[x.key]) for cell in row.cells]
-    means, whiskers = row.spans(found)
+    means, whiskers = row.spans(collected)
     line = "none" if x.is_scattered else row.linestyle
     look_of: dict[str, Any] = {"color": row.colour, "marker": row.marker, "linestyle": line}
     sheet.entry(ax.errorbar(at, means, yerr=whiskers, capsize=2, markersize=4.5, label=row.label, **look_of), row.label)
 
 
-def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey, *, rows: Sequence[Row]) -> None:
+def _bars(sheet: style.Sheet, ax: Axes, row: Row, collected: Collected, x: VariedKey, *, rows: Sequence[Row]) -> None:
     """A bar per category with a whisker over the repetitions; those of the controllers on the axis have their
     colours. Bars of a category, of all rows that have one there, stand about its tick.
     """
@@ -206,9 +210,9 @@ def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey, *,
     width = _FILLED / row.of
     at = []
     for value in (cell.vary[x.key] for cell in row.cells):
-        here = [one.nth for one in rows if any(cell.vary[x.key] == value for cell in one.cells)]
+        here = [other.nth for other in rows if any(cell.vary[x.key] == value for cell in other.cells)]
         at.append(x.values.index(value) + (here.index(row.nth) - (len(here) - 1) / 2) * width)
-    means, whiskers = row.spans(found)
+    means, whiskers = row.spans(collected)
     varied = x.is_cca and not row.cca
     colours = [look.of(str(cell.vary[x.key])).colour if varied else row.colour for cell in row.cells]
     hatch = _HATCHES[row.nth % len(_HATCHES)] if x.is_cca else ""
@@ -228,14 +232,16 @@ def _bars(sheet: style.Sheet, ax: Axes, row: Row, found: Found, x: VariedKey, *,
         sheet.entry(Patch(facecolor="#bbbbbb" if varied else row.colour, **edge), row.label)
 
 
-def _rate(rows: Sequence[Row], found: Found) -> float | None:
+def _rate(rows: Sequence[Row], collected: Collected) -> float | None:
     """The link's rate in a panel."""
-    return found.link_rate([cell for row in rows for cell in row.cells])
+    return collected.link_rate([cell for row in rows for cell in row.cells])
 
 
-def _axes(sheet: style.Sheet, ax: Axes, found: Found, layout: Layout, *, ends: tuple[float, float] | None) -> None:
+def _axes(
+    sheet: style.Sheet, ax: Axes, collected: Collected, layout: Layout, *, ends: tuple[float, float] | None
+) -> None:
     """Titles, scales and ticks; `ends` of the metric's axis, which is logarithmic without them."""
-    style.value_title(sheet, ax, found.metric.axis_title)
+    style.value_title(sheet, ax, collected.metric.axis_title)
     x = layout.x
     ax.set_xlabel(x.axis_title)
     if ends is None:
@@ -252,7 +258,7 @@ def _axes(sheet: style.Sheet, ax: Axes, found: Found, layout: Layout, *, ends: t
 
 
 def heat_maps(
-    sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], found: Found, layout: Layout, *, log: bool
+    sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], collected: Collected, layout: Layout, *, log: bool
 ) -> None:
     """A heat map per panel, all in one scale of colours."""
     import numpy as np
@@ -260,7 +266,7 @@ def heat_maps(
 
     x, y = layout.x, layout.y
     assert y is not None
-    means = [cell.interval(found.metric)[0] for cell in found.cells]
+    means = [cell.interval(collected.metric)[0] for cell in collected.cells]
     positive = [mean for mean in means if mean > 0]
     norm = LogNorm(min(positive), max(positive)) if log and positive else Normalize(min(0.0, *means), max(means) or 1.0)
     columns = shape(len(parts), "heat").columns
@@ -270,8 +276,8 @@ def heat_maps(
         grid = np.full((len(up), len(across)), np.nan)
         for cell in mine:
             row, column = up.index(cell.vary[y.key]), across.index(cell.vary[x.key])
-            grid[row, column] = cell.interval(found.metric)[0]
-            _number(ax, (column, row), cell, found, norm, room=ticks.width_points(sheet, ax) / len(across))
+            grid[row, column] = cell.interval(collected.metric)[0]
+            _number(ax, (column, row), cell, collected, norm, room=ticks.width_points(sheet, ax) / len(across))
         image = ax.imshow(grid, norm=norm, cmap="viridis", aspect="auto", origin="lower")
         ax.grid(visible=False)
         style.panel_title(sheet, ax, title)
@@ -281,16 +287,16 @@ def heat_maps(
         if i + columns >= len(parts):
             ax.tick_params(labelbottom=True)
     bar = sheet.figure.colorbar(image, ax=sheet.axes[: len(parts)], pad=0.01)
-    bar.set_label(found.metric.axis_title)
+    bar.set_label(collected.metric.axis_title)
     bar.outline.set_visible(False)
 
 
-def _number(ax: Axes, at: tuple[int, int], cell: Cell, found: Found, norm: Any, *, room: float) -> None:
+def _number(ax: Axes, at: tuple[int, int], cell: Cell, collected: Collected, norm: Any, *, room: float) -> None:
     """The mean in its cell, and half the width of its interval below it."""
-    mean, low, high, _ = cell.interval(found.metric)
+    mean, low, high, _ = cell.interval(collected.metric)
     text = f"{mean:.3g}" if abs(mean) < 1000 else f"{mean:.0f}"
     size = min(8.0, 8.0 * (room - 2) / max(style.text_points(text, 8.0), 1.0))
-    if found.is_repeated and high > low:
+    if collected.is_repeated and high > low:
         text += f"\n±{(high - low) / 2:.2g}"
     shown = float(norm(mean)) if mean > 0 or not hasattr(norm, "clip") else 0.0
     ax.text(

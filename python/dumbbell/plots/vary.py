@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
 
-    from .cells import Cell, Found
+    from .cells import Cell, Collected
     from .keys import VariedKey
 
 #: Lines, or bars of a category, that one panel may have; panels that one figure may have; values along a side of a heat
@@ -79,11 +79,11 @@ def vary(
     ResultError
         Where nothing varies, no run has the metric, or too much varies for one figure.
     """
-    found = cells.collect(results, figure(canonical(metric, "--metric")), window, along=x, as_points=True)
+    collected = cells.collect(results, figure(canonical(metric, "--metric")), window, along=x, as_points=True)
     if log:
-        zeros.refuse_only(cell.interval(found.metric)[0] for cell in found.cells)
-    layout = layout_of(found, x, panels, form)
-    parts = parts_of(found, layout)
+        zeros.refuse_only(cell.interval(collected.metric)[0] for cell in collected.cells)
+    layout = layout_of(collected, x, panels, form)
+    parts = parts_of(collected, layout)
     if ax is not None and len(parts) > 1:
         raise ResultError(f"{len(parts)} panels do not fit into one axes: give fewer runs, or no axes")
     if jain:
@@ -92,22 +92,22 @@ def vary(
                 "the panel of Jain's index needs a figure with one other panel: choose runs with --run, or draw"
                 " --metric jain alone"
             )
-        return _with_jain(results, found, layout, window=window, log=log, page=page)
+        return _with_jain(results, collected, layout, window=window, log=log, page=page)
     shape = varied.shape(len(parts), layout.form)
     sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=shape.height, sharex=True, sharey=True)
     if layout.form == "heat":
-        varied.heat_maps(sheet, parts, found, layout, log=log)
+        varied.heat_maps(sheet, parts, collected, layout, log=log)
     else:
-        varied.panels(sheet, parts, found, layout, log=log)
+        varied.panels(sheet, parts, collected, layout, log=log)
     for unused in sheet.axes[len(parts) :]:
         unused.remove()
     marks = "±: half the" if layout.form == "heat" else "whiskers:"
-    sheet.finish(_caption(results, [found], window, marks=marks))
+    sheet.finish(_caption(results, [collected], window, marks=marks))
     return sheet.ax
 
 
 def _with_jain(
-    results: Results, found: Found, layout: Layout, *, window: Window | None, log: bool, page: style.Page
+    results: Results, collected: Collected, layout: Layout, *, window: Window | None, log: bool, page: style.Page
 ) -> Axes:
     """Jain's index above, the metric below, on one x axis (the layout of Kfoury et al., Fig. 11); returns the lower
     axes.
@@ -115,23 +115,23 @@ def _with_jain(
     index = cells.collect(results, figure("jain"), window, along=layout.x.key, as_points=True)
     sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
     above, below = sheet.axes
-    (rows,) = varied.rows_of([found.cells], found, layout)
-    varied.panel(sheet, below, rows, found, layout=layout, log=log)
+    (rows,) = varied.rows_of([collected.cells], collected, layout)
+    varied.panel(sheet, below, rows, collected, layout=layout, log=log)
     entries, sheet.entries = sheet.entries, []
     (rows,) = varied.rows_of([index.cells], index, layout)
     varied.panel(sheet, above, rows, index, layout=layout, log=False)
     sheet.entries = entries + (sheet.entries if len(sheet.entries) > 1 else [])
     above.set_xlabel("")
-    sheet.finish(_caption(results, [found, index], window))
+    sheet.finish(_caption(results, [collected, index], window))
     return below
 
 
 def _caption(
-    results: Sequence[Result], found: Sequence[Found], window: Window | None, *, marks: str = "whiskers:"
+    results: Sequence[Result], collected: Sequence[Collected], window: Window | None, *, marks: str = "whiskers:"
 ) -> str:
     """The caption of panels with these cells, whose intervals `marks` shows."""
-    repeated, cut = any(one.is_repeated for one in found), any(one.was_cut for one in found)
-    lacking = max(one.lacking for one in found)
+    repeated, cut = any(of.is_repeated for of in collected), any(of.was_cut for of in collected)
+    lacking = max(of.lacking for of in collected)
     return captions.of_runs(
         list(results),
         window,
@@ -139,17 +139,17 @@ def _caption(
         marks=marks,
         cut=cut,
         lacking=lacking,
-        unreached=max(one.unreached for one in found),
-        beside=found[0].beside,
+        unreached=max(of.unreached for of in collected),
+        beside=collected[0].beside,
     )
 
 
-def layout_of(found: Found, x: str | None, panels: str | None, form: str | None) -> Layout:
+def layout_of(collected: Collected, x: str | None, panels: str | None, form: str | None) -> Layout:
     """Which key goes where; raises where too much varies."""
     if form is not None and form not in FORMS:
         raise wrong("--form", form, "one of: " + ", ".join(FORMS), list(FORMS))
-    along = cells.x_key(found.keys, x)
-    rest = [key for key in found.keys.values() if key.key != along.key]
+    along = cells.x_key(collected.keys, x)
+    rest = [key for key in collected.keys.values() if key.key != along.key]
     if panels is not None and panels not in {key.key for key in rest}:
         raise wrong(
             "--panels",
@@ -160,26 +160,26 @@ def layout_of(found: Found, x: str | None, panels: str | None, form: str | None)
     fixed = tuple(key for key in rest if key.key == panels)
     rest = [key for key in rest if key.key != panels]
     kind = form or ("lines" if along.numbers else "bars")
-    if kind == "heat" and found.beside:
+    if kind == "heat" and collected.beside:
         raise ResultError("a heat map needs a grid, and these combinations are a random sample: omit --form heat")
     both_categories = bool(rest) and not along.numbers and not any(key.numbers for key in rest)
     if kind == "heat" or (
         form is None and both_categories and x is None and len(along.values) * len(rest[0].values) > 2 * LINES_MOST
     ):
-        return _heat(found, along, rest, fixed, is_free=x is None)
-    made = _in_panels(found, kind, along, rest, fixed)
-    if made is None and form is None and rest and not found.beside:
-        return _heat(found, along, rest, fixed, is_free=x is None)
-    if made is None:
-        raise _too_much(found)
-    return made
+        return _heat(collected, along, rest, fixed, is_free=x is None)
+    layout = _in_panels(collected, kind, along, rest, fixed)
+    if layout is None and form is None and rest and not collected.beside:
+        return _heat(collected, along, rest, fixed, is_free=x is None)
+    if layout is None:
+        raise _too_much(collected)
+    return layout
 
 
 def _in_panels(
-    found: Found, kind: str, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]
+    collected: Collected, kind: str, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...]
 ) -> Layout | None:
     """One panel, or a panel for each value of as few further keys as suffice."""
-    count = found.groups
+    count = collected.groups
     for extra in range(len(rest) + 1):
         fitting = []
         for chosen in combinations(rest, extra):
@@ -193,12 +193,12 @@ def _in_panels(
                     (panels, [rest.index(key) for key in chosen], Layout(kind, along, None, (*fixed, *chosen), lines))
                 )
         if fitting:
-            return min(fitting, key=lambda one: one[:2])[2]
+            return min(fitting, key=lambda fit: fit[:2])[2]
     return None
 
 
 def _heat(
-    found: Found, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...], *, is_free: bool
+    collected: Collected, along: VariedKey, rest: Sequence[VariedKey], fixed: tuple[VariedKey, ...], *, is_free: bool
 ) -> Layout:
     """Heat maps over x and the other key with the most values; over controllers against controllers where two flows'
     vary and x is free. Further keys make panels.
@@ -211,39 +211,39 @@ def _heat(
     else:
         across, up = along, max(rest, key=lambda key: (bool(key.numbers), len(key.values)))
     more = (*fixed, *(key for key in (along, *rest) if key not in (across, up)))
-    panels = found.groups * prod(len(key.values) for key in more)
+    panels = collected.groups * prod(len(key.values) for key in more)
     if panels > PANELS_MOST or max(len(up.values), len(across.values)) > SIDE_MOST:
-        raise _too_much(found)
+        raise _too_much(collected)
     return Layout("heat", across, up, more, ())
 
 
-def _too_much(found: Found) -> ResultError:
-    sizes = " x ".join(f"{key.key} ({len(key.values)})" for key in found.keys.values())
+def _too_much(collected: Collected) -> ResultError:
+    sizes = " x ".join(f"{key.key} ({len(key.values)})" for key in collected.keys.values())
     return ResultError(
         f"too much varies for one figure: {sizes}; choose some runs with --run, such as --run '*cca=bbr*', or other"
         " keys with --x and --panels"
     )
 
 
-def parts_of(found: Found, layout: Layout) -> list[tuple[str, list[Cell]]]:
+def parts_of(collected: Collected, layout: Layout) -> list[tuple[str, list[Cell]]]:
     """Title and cells of each panel; groups have heat maps of their own."""
-    made: dict[tuple[object, ...], tuple[str, list[Cell]]] = {}
-    for cell in found.cells:
+    by_place: dict[tuple[object, ...], tuple[str, list[Cell]]] = {}
+    for cell in collected.cells:
         place = tuple(key.values.index(cell.vary[key.key]) for key in layout.panels)
         if layout.form == "heat":
-            title = _heat_title(cell, found, layout)
+            title = _heat_title(cell, collected, layout)
             place = (*place, cell.number)
         else:
-            title = ", ".join(dict.fromkeys(_panel_words(cell, found, layout)))
-        made.setdefault(place, (title, []))[1].append(cell)
-    return [made[place] for place in sorted(made)]
+            title = ", ".join(dict.fromkeys(_panel_words(cell, collected, layout)))
+        by_place.setdefault(place, (title, []))[1].append(cell)
+    return [by_place[place] for place in sorted(by_place)]
 
 
-def _panel_words(cell: Cell, found: Found, layout: Layout) -> list[str]:
+def _panel_words(cell: Cell, collected: Collected, layout: Layout) -> list[str]:
     """The values that make a panel: its flows where the panel has one combination of controllers, else the controller
     of a table.
     """
-    is_whole = all(key in layout.panels for key in found.keys.values() if key.is_cca)
+    is_whole = all(key in layout.panels for key in collected.keys.values() if key.is_cca)
     mix = " + ".join(group.label for group in groups.of(cell.run))
     return [
         key.phrase(cell.vary[key.key]) if not key.is_cca else mix if is_whole else _of_table(key, cell)
@@ -256,12 +256,12 @@ def _of_table(key: VariedKey, cell: Cell) -> str:
     return text if key.table is None else f"flow[{key.table}] {text}"
 
 
-def _heat_title(cell: Cell, found: Found, layout: Layout) -> str:
+def _heat_title(cell: Cell, collected: Collected, layout: Layout) -> str:
     """Whose figure a heat map shows, and what its panel stands for."""
     if cell.group is None:
-        return ", ".join(dict.fromkeys(_panel_words(cell, found, layout)))
+        return ", ".join(dict.fromkeys(_panel_words(cell, collected, layout)))
     ccas = [key for key in layout.panels if key.is_cca]
-    same = [one for one in found.cells if one.number == cell.number]
+    same = [other for other in collected.cells if other.number == cell.number]
     own = [key for key in (layout.x, layout.y) if key is not None and cells.is_of(key, same)]
     if own:
         against = [key.text(cell.vary[key.key]) for key in ccas if not cells.is_of(key, [cell])]
@@ -269,5 +269,5 @@ def _heat_title(cell: Cell, found: Found, layout: Layout) -> str:
         head = f"the controller of {cells.table_name(cell.group) if several else own[0].key.partition('.')[0]}"
         head += f", against {' and '.join(against)}" if against else ""
     else:
-        head = cells.label(cell, ccas, None, [cell], found.metric)
+        head = cells.label(cell, ccas, None, [cell], collected.metric)
     return ", ".join([head, *(key.phrase(cell.vary[key.key]) for key in layout.panels if not key.is_cca)])

@@ -20,14 +20,14 @@ def marked(ax: Axes) -> bool:
     """Mark the zeros of lines and bars, if the upright axis is logarithmic; whether there were any."""
     if ax.get_yscale() != "log":
         return False
-    bars = [bar for made in ax.containers for bar in getattr(made, "patches", ())]
-    found = [(bar.get_x() + bar.get_width() / 2, bar.get_facecolor()) for bar in bars if bar.get_height() <= 0]
-    found += [(at, line.get_color()) for line in ax.get_lines() for at in _broken(line)]
+    bars = [bar for container in ax.containers for bar in getattr(container, "patches", ())]
+    zeros = [(bar.get_x() + bar.get_width() / 2, bar.get_facecolor()) for bar in bars if bar.get_height() <= 0]
+    zeros += [(at, line.get_color()) for line in ax.get_lines() for at in _broken(line)]
     edge: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "linestyle": "none"}
-    for colour in dict.fromkeys(str(colour) for _, colour in found):
-        mine = [(at, own) for at, own in found if str(own) == colour]
+    for colour in dict.fromkeys(str(colour) for _, colour in zeros):
+        mine = [(at, own) for at, own in zeros if str(own) == colour]
         ax.plot([at for at, _ in mine], [0.0] * len(mine), marker="v", markersize=4, color=mine[0][1], **edge)
-    return bool(found)
+    return bool(zeros)
 
 
 def refuse_only(values: Iterable[float]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dumbbell.plan.view import Window
-    from dumbbell.plots.cells import Cell, Found
+    from dumbbell.plots.cells import Cell, Collected
     from dumbbell.plots.keys import VariedKey
     from dumbbell.plots.varied import Layout
     from dumbbell.results.load import Results
@@ -88,14 +88,14 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
     return {**_named(found, runs, None), "metric": metric, "folder": "", "forms": [_figure(found, layout)]}
 
 
-def _named(found: Found, runs: Results, window: Window | None) -> dict[str, Any]:
+def _named(found: Collected, runs: Results, window: Window | None) -> dict[str, Any]:
     """Title, unit and caption of a figure."""
     known = found.metric
     most = finite(known.bound)
     return {"title": known.long, "unit": known.axis_unit, "caption": _caption(found, runs, window), "most": most}
 
 
-def _caption(found: Found, runs: Results, window: Window | None, *, marks: str = "whiskers:") -> str:
+def _caption(found: Collected, runs: Results, window: Window | None, *, marks: str = "whiskers:") -> str:
     return captions.of_runs(
         list(runs),
         window,
@@ -108,7 +108,7 @@ def _caption(found: Found, runs: Results, window: Window | None, *, marks: str =
     )
 
 
-def _figure(found: Found, layout: Layout) -> dict[str, Any]:
+def _figure(found: Collected, layout: Layout) -> dict[str, Any]:
     parts = parts_of(found, layout)
     if layout.form == "heat":
         assert layout.y is not None
@@ -143,7 +143,7 @@ def _short(values: Sequence[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _row(row: varied.Row, found: Found, x: VariedKey) -> dict[str, Any]:
+def _row(row: varied.Row, found: Collected, x: VariedKey) -> dict[str, Any]:
     """A line or the bars of one kind: mean, and ends of the interval, at each place of the axis."""
     points = []
     for cell in row.cells:
@@ -161,7 +161,7 @@ def _row(row: varied.Row, found: Found, x: VariedKey) -> dict[str, Any]:
     }
 
 
-def _heat(cell: Cell, found: Found, layout: Layout) -> list[float]:
+def _heat(cell: Cell, found: Collected, layout: Layout) -> list[float]:
     assert layout.y is not None
     across, up = ticks.ordered(layout.x), ticks.ordered(layout.y)
     place = [across.index(cell.vary[layout.x.key]), up.index(cell.vary[layout.y.key])]
