@@ -73,13 +73,13 @@ def trace(result: Result) -> bytes:
     events = [event for make in (_flows, _links) for event in make(result, tracks)]
     if not events:
         raise ResultError(f"{result.folder}: it has neither samples nor events; [record] records them")
-    made = TraceProtoBuilder()
+    builder = TraceProtoBuilder()
     for track in tracks:
-        _describe(made.add_packet(), track)
+        _describe(builder.add_packet(), track)
     # Ends before begins: states that follow each other do not overlap.
-    for event in sorted(events, key=lambda one: (one.t_ns, one.kind != "SLICE_END")):
-        _write(made.add_packet(), event)
-    written: bytes = made.serialize()
+    for event in sorted(events, key=lambda event_: (event_.t_ns, event_.kind != "SLICE_END")):
+        _write(builder.add_packet(), event)
+    written: bytes = builder.serialize()
     return written
 
 
@@ -96,19 +96,19 @@ def _describe(packet: Any, track: Track) -> None:
 def _write(packet: Any, event: Event) -> None:
     packet.timestamp = event.t_ns
     packet.trusted_packet_sequence_id = _SEQUENCE
-    made = packet.track_event
-    made.type = getattr(type(made), f"TYPE_{event.kind}")
-    made.track_uuid = event.track
+    track_event = packet.track_event
+    track_event.type = getattr(type(track_event), f"TYPE_{event.kind}")
+    track_event.track_uuid = event.track
     if event.kind == "COUNTER":
-        made.double_counter_value = event.value
+        track_event.double_counter_value = event.value
         return
     if event.name:
-        made.name = event.name
+        track_event.name = event.name
     if event.value is not None:
-        note = made.debug_annotations.add()
+        note = track_event.debug_annotations.add()
         note.name, note.int_value = "value", int(event.value)
-    made.flow_ids.extend(event.begins)
-    made.terminating_flow_ids.extend(event.ends)
+    track_event.flow_ids.extend(event.begins)
+    track_event.terminating_flow_ids.extend(event.ends)
 
 
 def _track(tracks: list[Track], parent: int, name: str, unit: str = "") -> int:

@@ -61,6 +61,6 @@ def summed(counts: Column, width: int) -> Column:
     count = -(-counts.size // width)
     padded = np.zeros(count * width)
     padded[: counts.size] = counts
-    made = np.zeros(2 * count)
-    made[::2] = padded.reshape(count, width).sum(axis=1)
-    return made
+    thin = np.zeros(2 * count)
+    thin[::2] = padded.reshape(count, width).sum(axis=1)
+    return thin

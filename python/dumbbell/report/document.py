@@ -63,13 +63,13 @@ def origin_of_page() -> str:
 def warnings(gathered: Gathered) -> list[dict[str, Any]]:
     """Each warning with the runs that it is of; what is missing first."""
     runs = gathered.runs
-    found: dict[str, list[str]] = {
+    by_text: dict[str, list[str]] = {
         f"{folder.name}: {note}": [] for folder in gathered.folders if (note := unfinished(folder.path))
     }
     for run, name in zip(runs, labels([run.result for run in runs]) if runs else []):
         for text in run.result.warnings:
-            found.setdefault(text, []).append(name)
-    return [{"text": text, "runs": of[:20], "count": len(of)} for text, of in found.items()]
+            by_text.setdefault(text, []).append(name)
+    return [{"text": text, "runs": of[:20], "count": len(of)} for text, of in by_text.items()]
 
 
 def changes(gathered: Gathered) -> dict[str, Any] | None:
@@ -78,14 +78,14 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
         return None
     try:
         sides = [_side(folder.runs) for folder in gathered.folders]
-        found, gone, new = changing.changes(sides[0], sides[1], shown("diff"))
+        changed, gone, new = changing.changes(sides[0], sides[1], shown("diff"))
     except ResultError:
         return None
-    found = [change for change in found if not change.is_idle]
-    made = []
-    for change in found[:CHANGES_MOST]:
+    changed = [change for change in changed if not change.is_idle]
+    listed = []
+    for change in changed[:CHANGES_MOST]:
         before, after = (side.values[change.name] for side in (change.before, change.after))
-        made.append({
+        listed.append({
             "case": ", ".join(str(value) for key, value in change.after.vary.items()),
             "flow": change.names,
             "figure": figure(change.name).heading,
@@ -94,17 +94,17 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
             "clear": change.is_clear,
         })  # fmt: skip
     return {
-        "rows": made, "caption": _intervals(found),
-        "only_before": gone, "only_after": new, "left_out": max(len(found) - CHANGES_MOST, 0),
+        "rows": listed, "caption": _intervals(changed),
+        "only_before": gone, "only_after": new, "left_out": max(len(changed) - CHANGES_MOST, 0),
     }  # fmt: skip
 
 
-def _intervals(found: Sequence[Change]) -> str:
+def _intervals(changed: Sequence[Change]) -> str:
     """What the column "clear" of changes says."""
-    chance = changing.chance(found)
+    chance = changing.chance(changed)
     if not chance:
         return "Clear needs repetitions in both folders: their number decides how wide the interval of a change is."
-    pairs = " of pairs of repetitions with the same seed" if all(change.is_paired for change in found) else ""
+    pairs = " of pairs of repetitions with the same seed" if all(change.is_paired for change in changed) else ""
     return f"Clear: the 95 % interval of the change{pairs} excludes zero. {chance}."
 
 

@@ -64,9 +64,9 @@ def gather(paths: Sequence[str | Path], *, start_s: float | None, end_s: float |
     if len(folders) > 1:
         for folder in folders:
             _vary_by_folder(folder)
-    made = ", ".join(dict.fromkeys(run.result.name for folder in folders for run in folder.runs))
+    names_of_runs = ", ".join(dict.fromkeys(run.result.name for folder in folders for run in folder.runs))
     asked = None if start_s is None and end_s is None else (start_s or 0.0, inf if end_s is None else end_s)
-    return Gathered(folders, title or made or "The papers, reproduced", asked)
+    return Gathered(folders, title or names_of_runs or "The papers, reproduced", asked)
 
 
 def _short(paths: Sequence[Path]) -> list[str]:
@@ -95,7 +95,7 @@ def labels(runs: Sequence[Result]) -> list[str]:
     several = len({run.name for run in runs}) > 1
     varied = {key: keys.of(key, list(runs)) for run in runs for key in run.vary}
     repeated = len({run.repetition for run in runs}) > 1
-    made = []
+    labels_ = []
     for run in runs:
         words = [run.name] if several else []
         words += [
@@ -104,5 +104,5 @@ def labels(runs: Sequence[Result]) -> list[str]:
             if len(varied[key].values) > 1
         ]
         words += [f"repetition {run.repetition}"] if repeated else []
-        made.append(", ".join(words) or run.name)
-    return made
+        labels_.append(", ".join(words) or run.name)
+    return labels_

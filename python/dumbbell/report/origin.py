@@ -27,14 +27,14 @@ LINKS_MOST = 200
 
 def origins(folders: Sequence[Folder], out: Path) -> list[dict[str, Any]]:
     """Of each folder and scenario: versions, seeds, the file, the command."""
-    made = []
+    listed = []
     for folder in folders:
         by_name: dict[tuple[str, str, str], list[Result]] = {}
         for run in folder.runs:
             own = run.result.manifest
             by_name.setdefault((own.name, own.scenario, own.backend), []).append(run.result)
-        made += [_origin(folder, same, out) for same in by_name.values()]
-    return made
+        listed += [_origin(folder, same, out) for same in by_name.values()]
+    return listed
 
 
 def _origin(folder: Folder, runs: Sequence[Result], out: Path) -> dict[str, Any]:
@@ -54,7 +54,8 @@ def _origin(folder: Folder, runs: Sequence[Result], out: Path) -> dict[str, Any]
         "name": first.name,
         "facts": [[name, text] for name, text in facts.items() if text],
         "controllers": [
-            f"{one.get('name')}: {one.get('file')} (SHA-256 {one.get('sha256')})" for one in first.controllers
+            f"{controller.get('name')}: {controller.get('file')} (SHA-256 {controller.get('sha256')})"
+            for controller in first.controllers
         ],
         "scenario": first.scenario,
         "command": _command(first),
@@ -67,16 +68,16 @@ def _seeds(runs: Sequence[Result]) -> str:
     return listed(list(dict.fromkeys(run.seed for run in runs)))
 
 
-def _command(made: Manifest) -> str:
+def _command(manifest: Manifest) -> str:
     """The command that repeats a run. A class that was given from Python has no file (and no digest): it is left
     out.
     """
-    words = ["dumbbell", "run", f"{made.name}.toml"]
-    for one in made.set:
-        words += ["--set", one]
-    for own in made.controllers:
+    words = ["dumbbell", "run", f"{manifest.name}.toml"]
+    for override in manifest.set:
+        words += ["--set", override]
+    for own in manifest.controllers:
         words += ["--cca", str(own.get("file"))] if own.get("sha256") else []
-    return shlex.join(words + (["--on", made.backend] if made.backend != "sim" else []))
+    return shlex.join(words + (["--on", manifest.backend] if manifest.backend != "sim" else []))
 
 
 def _link(run: Result, out: Path) -> list[str]:
@@ -93,36 +94,36 @@ def relative(path: Path, out: Path) -> str:
 
 def scoreboards(folders: Sequence[Folder], out: Path) -> list[dict[str, Any]]:
     """The scoreboard of each folder that `dumbbell reproduce` wrote."""
-    made = []
+    boards = []
     for folder in folders:
         path = folder.path / "scoreboard.json"
         if not path.is_file():
             continue
         try:
-            found = json.loads(read_bytes(path, MANIFEST_MAX))
-            papers = [{str(key): str(value) for key, value in one.items()} for one in found["papers"]]
-            entries = [_entry(one, folder, out) for one in found["entries"]]
-            provisional, scale = bool(found["provisional"]), float(found.get("scale", 1))
+            written = json.loads(read_bytes(path, MANIFEST_MAX))
+            papers = [{str(key): str(value) for key, value in entry.items()} for entry in written["papers"]]
+            entries = [_entry(entry, folder, out) for entry in written["entries"]]
+            provisional, scale = bool(written["provisional"]), float(written.get("scale", 1))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ResultError(f"{path}: damaged: {type(error).__name__}: {error}") from None
         scaled = (
             "" if scale == 1 else f"Made with --scale {scale:g}: what was measured is brought to the papers' scale."
         )
         board = {"folder": folder.name, "provisional": provisional, "scaled": scaled}
-        made.append({**board, "papers": papers, "entries": entries})
-    return made
+        boards.append({**board, "papers": papers, "entries": entries})
+    return boards
 
 
-def _entry(one: dict[str, Any], folder: Folder, out: Path) -> dict[str, Any]:
-    picture = folder.path / (one["id"].replace("/", "-") + ".png")
+def _entry(entry: dict[str, Any], folder: Folder, out: Path) -> dict[str, Any]:
+    picture = folder.path / (entry["id"].replace("/", "-") + ".png")
     claims = [
         {name: claim.get(name) for name in ("id", "text", "verdict", "measured", "expected", "reason")}
-        for claim in one["claims"]
+        for claim in entry["claims"]
     ]
     for claim in claims:
         claim["measured"] = _text(claim["measured"])
         claim["expected"] = _text(claim["expected"])
-    return {"id": one["id"], "picture": relative(picture, out) if picture.is_file() else "", "claims": claims}
+    return {"id": entry["id"], "picture": relative(picture, out) if picture.is_file() else "", "claims": claims}
 
 
 def _text(value: object) -> str:
@@ -130,6 +131,6 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
-        parts = [_text(one.get("value") if isinstance(one, dict) else one) for one in value[:6]]
+        parts = [_text(item.get("value") if isinstance(item, dict) else item) for item in value[:6]]
         return ", ".join(parts) + (", ..." if len(value) > len(parts) else "")
     return "" if value is None else str(value)

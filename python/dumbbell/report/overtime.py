@@ -69,31 +69,31 @@ def overtime(runs: Sequence[Measured]) -> dict[str, Any]:
     points = min(max(NUMBERS // max(count, 1), POINTS[0]), POINTS[1])
     names = labels([run.result for run in runs])
     notes = [f"Time series of {len(kept)} of {len(runs)} runs."] if len(kept) < len(runs) else []
-    made = []
+    drawn = []
     rtt = reading.rtt_column(*[runs[i].result for i in kept])
     for i in sorted(kept):
-        one, why = of_run(runs[i], lines[i], points, rtt)
+        charts, why = of_run(runs[i], lines[i], points, rtt)
         notes += [f"{names[i]}: {text}" for text in why]
-        made.append({"run": i, "label": names[i], "folder": runs[i].result.vary.get(FOLDER, ""), **one})
-    return {"runs": made, "notes": list(dict.fromkeys(notes))}
+        drawn.append({"run": i, "label": names[i], "folder": runs[i].result.vary.get(FOLDER, ""), **charts})
+    return {"runs": drawn, "notes": list(dict.fromkeys(notes))}
 
 
 def lines_of(result: Result) -> list[Line]:
     """Its lines: flows while they are few, else groups."""
-    found, flows = groups.of(result), range(len(result.plan.flows))
-    names = groups.flow_labels(found)
-    made = []
-    for group in found:
+    groups_, flows = groups.of(result), range(len(result.plan.flows))
+    names = groups.flow_labels(groups_)
+    lines = []
+    for group in groups_:
         if series.is_banded(group, flows):
-            made.append(Line(group, group.flows, f"{group.label}: {group.size} flows", is_band=True))
+            lines.append(Line(group, group.flows, f"{group.label}: {group.size} flows", is_band=True))
         else:
-            made += [Line(group, (flow,), names[flow], is_band=False) for flow in group.flows]
-    return made
+            lines += [Line(group, (flow,), names[flow], is_band=False) for flow in group.flows]
+    return lines
 
 
 def of_run(run: Measured, lines: Sequence[Line], points: int, rtt: tuple[str, str]) -> tuple[dict[str, Any], list[str]]:
     """The charts of a run, and why some are missing; `rtt` is the column of RTTs, and its title, of all runs."""
-    made: dict[str, Any] = {
+    told: dict[str, Any] = {
         "lines": [line_of(line, i, lines) for i, line in enumerate(lines)],
         "charts": {},
         "states": [],
@@ -101,10 +101,10 @@ def of_run(run: Measured, lines: Sequence[Line], points: int, rtt: tuple[str, st
     why = []
     for draw in (_rates, partial(_samples, rtt=rtt), _queue, _states):
         try:
-            draw(run, lines, points, made)
+            draw(run, lines, points, told)
         except ResultError as error:
             why.append(str(error).removeprefix(f"{run.result.folder.name}: "))
-    return made, why
+    return told, why
 
 
 def line_of(line: Line, i: int, lines: Sequence[Line]) -> dict[str, Any]:
@@ -122,14 +122,14 @@ def line_of(line: Line, i: int, lines: Sequence[Line]) -> dict[str, Any]:
 
 def numbers(values: Column) -> list[float | int | None]:
     """Numbers for JSON: five digits, None where there is none."""
-    found = []
+    shortened = []
     for value in values.tolist():
         short = float(f"{value:.5g}") if not isnan(value) else None
-        found.append(int(short) if short is not None and short.is_integer() else short)
-    return found
+        shortened.append(int(short) if short is not None and short.is_integer() else short)
+    return shortened
 
 
-def _rates(run: Measured, lines: Sequence[Line], points: int, made: dict[str, Any]) -> None:
+def _rates(run: Measured, lines: Sequence[Line], points: int, told: dict[str, Any]) -> None:
     """Goodput and throughput in bins; those of a band's flows as their sum."""
     import numpy as np
 
@@ -139,9 +139,9 @@ def _rates(run: Measured, lines: Sequence[Line], points: int, made: dict[str, An
         grids = [series_of(result, column, line.flows, span, width) for line in lines]
         thin = thinned(grids[0].t, np.array([reading.total(grid) for grid in grids]), points)
         chart = {"x": numbers(thin.t), "y": [numbers(row) for row in thin.rows], "bin": width, "width": thin.width}
-        made["charts"][name] = chart
+        told["charts"][name] = chart
     if result.plan.cross_bottleneck():
-        made["charts"]["goodput"]["rate"] = _capacity(run, grids[0].t, width, points)
+        told["charts"]["goodput"]["rate"] = _capacity(run, grids[0].t, width, points)
 
 
 def _capacity(run: Measured, t: Column, width: float, points: int) -> list[float | int | None]:
@@ -154,7 +154,7 @@ def _capacity(run: Measured, t: Column, width: float, points: int) -> list[float
     return numbers(thinned(t, np.array([rates]), points).rows[0])
 
 
-def _samples(run: Measured, lines: Sequence[Line], points: int, made: dict[str, Any], *, rtt: tuple[str, str]) -> None:
+def _samples(run: Measured, lines: Sequence[Line], points: int, told: dict[str, Any], *, rtt: tuple[str, str]) -> None:
     """Window, in flight and RTT at the sample times."""
     import numpy as np
 
@@ -169,11 +169,11 @@ def _samples(run: Measured, lines: Sequence[Line], points: int, made: dict[str, 
             rows += list(reading.percentiles(part, BAND)) if line.is_band else [part.values[0]]
             at += len(line.flows)
         thin = thinned(grid.t, np.array(rows), points)
-        made["charts"][name] = {
+        told["charts"][name] = {
             "x": numbers(thin.t), "y": [numbers(row) for row in thin.rows], "width": thin.width,
             **({"title": title} if title else {}),
         }  # fmt: skip
-    made["charts"]["inflight"]["bdp"] = bdps(result.plan)
+    told["charts"]["inflight"]["bdp"] = bdps(result.plan)
 
 
 def bdps(plan: PlanView) -> list[list[Any]]:
@@ -192,7 +192,7 @@ def bdps(plan: PlanView) -> list[list[Any]]:
     ]
 
 
-def _queue(run: Measured, _: Sequence[Line], points: int, made: dict[str, Any]) -> None:
+def _queue(run: Measured, _: Sequence[Line], points: int, told: dict[str, Any]) -> None:
     """How long the packet at the head of the bottleneck's queue has waited; drops and marks of each interval."""
     import numpy as np
 
@@ -201,14 +201,14 @@ def _queue(run: Measured, _: Sequence[Line], points: int, made: dict[str, Any]) 
     inside = (t >= span[0]) & (t <= span[1])
     thin = thinned(t[inside], np.array([columns["sojourn_us"][inside] / 1000]), points)
     grown = {name: np.diff(columns[name], prepend=0)[inside] for name in ("dropped_packets", "marked_packets")}
-    made["charts"]["queue"] = {
+    told["charts"]["queue"] = {
         "x": numbers(thin.t), "y": [numbers(thin.rows[0])], "width": thin.width,
         "drops": numbers(summed(grown["dropped_packets"], thin.width)),
         "marks": numbers(summed(grown["marked_packets"], thin.width)),
     }  # fmt: skip
 
 
-def _states(run: Measured, lines: Sequence[Line], _: int, made: dict[str, Any]) -> None:
+def _states(run: Measured, lines: Sequence[Line], _: int, told: dict[str, Any]) -> None:
     """Stays of each flow's controller in its states: number of the state, and the time from which on, one after the
     other.
     """
@@ -222,16 +222,16 @@ def _states(run: Measured, lines: Sequence[Line], _: int, made: dict[str, Any]) 
     for label, stays in known.items():
         shown = _longest(stays, span) if len(stays) > STAYS_MOST else stays
         flat = [part for name, start, _ in shown for part in (names.index(name), round(start, 4))]
-        made["states"].append(
+        told["states"].append(
             {"label": label, "stays": flat, "end": round(shown[-1][2], 4), "whole": len(stays) == len(shown)}
         )
-    made["state_names"] = [[name, *looks.pair(colour)] for name, colour in colours.items()]
+    told["state_names"] = [[name, *looks.pair(colour)] for name, colour in colours.items()]
 
 
 def _longest(stays: Sequence[tuple[str, float, float]], span: tuple[float, float]) -> list[tuple[str, float, float]]:
     """The state of each part of the run that lasted longest in it."""
     step = (span[1] - span[0]) / STAYS_MOST
-    made: list[tuple[str, float, float]] = []
+    kept: list[tuple[str, float, float]] = []
     first = 0
     for start, end in pairwise(span[0] + step * i for i in range(STAYS_MOST + 1)):
         while first < len(stays) and stays[first][2] <= start:
@@ -243,8 +243,8 @@ def _longest(stays: Sequence[tuple[str, float, float]], span: tuple[float, float
             lasted[name] = lasted.get(name, 0.0) + min(until, end) - max(since, start)
         if lasted:
             best = max(lasted, key=lambda name: lasted[name])
-            if made and made[-1][0] == best:
-                made[-1] = (best, made[-1][1], end)
+            if kept and kept[-1][0] == best:
+                kept[-1] = (best, kept[-1][1], end)
             else:
-                made.append((best, start, end))
-    return made
+                kept.append((best, start, end))
+    return kept

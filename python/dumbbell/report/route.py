@@ -30,7 +30,7 @@ def paths(runs: Sequence[Result]) -> list[dict[str, Any]]:
 
 def _path(name: str, runs: Sequence[Result]) -> dict[str, Any]:
     run = runs[0]
-    varied = {key: keys.of(key, list(runs)) for one in runs for key in one.vary}
+    varied = {key: keys.of(key, list(runs)) for other in runs for key in other.vary}
     varies = [
         f"{key.title}: {', '.join(key.text(value) for value in key.values)} {key.unit}".rstrip()
         for key in varied.values()

@@ -37,8 +37,8 @@ def _rtts(result: Result, group: Group | None, window: Window, *, column: str = 
     assert group is not None
     span = reading.window_of(result, window)
     read = reading.column(result, group.flows, column, span, scale=1e-3)
-    found = np.concatenate([one.values for one in read.values()]) if read else np.empty(0)
-    known: Column = found[~np.isnan(found)]
+    pooled = np.concatenate([line.values for line in read.values()]) if read else np.empty(0)
+    known: Column = pooled[~np.isnan(pooled)]
     return known
 
 
@@ -77,7 +77,7 @@ def distributions(runs: Sequence[Measured]) -> tuple[list[dict[str, Any]], list[
     )
     cases = cases[:CASES_MOST]
     names = labels([same[0] for same in cases])
-    made = []
+    drawn = []
     column, rtt_title = reading.rtt_column(*[run.result for run in runs])
     kinds: dict[str, _Kind] = {**KINDS, "rtt": (rtt_title, True, partial(_rtts, column=column))}
     for kind, (title, of_groups, read) in kinds.items():
@@ -89,8 +89,8 @@ def distributions(runs: Sequence[Measured]) -> tuple[list[dict[str, Any]], list[
             if lines:
                 panels.append({"title": name, "lines": lines})
         if panels:
-            made.append({"kind": kind, "title": title, "panels": panels})
-    return made, notes
+            drawn.append({"kind": kind, "title": title, "panels": panels})
+    return drawn, notes
 
 
 def _lines(
@@ -102,19 +102,19 @@ def _lines(
 ) -> list[dict[str, Any]]:
     import numpy as np
 
-    found: list[list[tuple[Result, Any]]] = groups.together(same) if of_groups else [[(run, None) for run in same]]
-    kinds: list[Group | None] = [pairs[0][1] for pairs in found]
+    lines: list[list[tuple[Result, Any]]] = groups.together(same) if of_groups else [[(run, None) for run in same]]
+    kinds: list[Group | None] = [pairs[0][1] for pairs in lines]
     colours = groups.colours([group for group in kinds if group is not None])
-    made = []
-    for i, (group, pairs) in enumerate(zip(kinds, found)):
+    drawn = []
+    for i, (group, pairs) in enumerate(zip(kinds, lines)):
         pooled = np.concatenate([read(run, own, windows[id(run)]) for run, own in pairs])
         if pooled.size:
-            made.append({
+            drawn.append({
                 "label": group.label if group else "queue", "count": int(pooled.size),
                 "colour": looks.pair(colours[group] if group else look.BLUE), "dash": i % len(looks.DASHES),
                 "at": numbers(np.percentile(pooled, np.linspace(0, 100, PERCENTILES))),
             })  # fmt: skip
-    return made
+    return drawn
 
 
 def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
@@ -122,18 +122,18 @@ def repeated(runs: Sequence[Measured]) -> list[dict[str, Any]]:
     repeated.
     """
     wanted = shown("repeated")
-    found = [row for run in runs for row in figures.rows(run, wanted, by=figures.default_by(runs))]
-    whole = [(figures.mean_row(same), same) for same in figures.together(found).values() if len(same) > 1]
+    listed = [row for run in runs for row in figures.rows(run, wanted, by=figures.default_by(runs))]
+    whole = [(figures.mean_row(same), same) for same in figures.together(listed).values() if len(same) > 1]
     names = _names(runs)
-    made = []
+    drawn = []
     for name in wanted:
-        one = figure(name)
+        known = figure(name)
         rows = [_repeated(row, name, same, names) for row, same in whole if name in row.values]
-        if one.of_run:
+        if known.of_run:
             rows = list({row["case"]: {**row, "flow": ""} for row in reversed(rows)}.values())[::-1]
         if rows:
-            made.append({"metric": name, "title": one.axis_title, "rows": rows})
-    return made
+            drawn.append({"metric": name, "title": known.axis_title, "rows": rows})
+    return drawn
 
 
 def _names(runs: Sequence[Measured]) -> dict[Key, str]:
@@ -152,5 +152,7 @@ def _repeated(row: Row, name: str, same: Sequence[Row], names: dict[Key, str]) -
         "mean": float(f"{mean:.6g}"),
         "interval": None if half is None else [float(f"{end:.6g}") for end in of.possible(mean, half)],
         "text": interval_text(name, value),
-        "values": [float(f"{one.values[name].mean * of.scale:.6g}") for one in same if name in one.values],
+        "values": [
+            float(f"{repetition.values[name].mean * of.scale:.6g}") for repetition in same if name in repetition.values
+        ],
     }

@@ -39,41 +39,41 @@ def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
     except ResultError as error:
         if len(gathered.folders) == 1 or len(runs) < 2:
             return [], [str(error)] if any(run.vary for run in runs) else []
-    made, notes = [], []
+    figures, notes = [], []
     for folder in gathered.folders:
         own = Results([run.result for run in folder.runs])
         if own and any(len(values) > 1 for key, values in own.varied().items()):
-            found, why = _of(own, folder.name, gathered.window)
-            made += found
+            drawn, why = _of(own, folder.name, gathered.window)
+            figures += drawn
             notes += why
-    return made, notes
+    return figures, notes
 
 
 def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str, Any]], list[str]]:
-    made, notes = [], []
+    figures, notes = [], []
     for metric in shown("sweep"):
         known = figure(metric)
         try:
-            found = cells.collect(runs, known, window, as_points=True)
+            collected = cells.collect(runs, known, window, as_points=True)
         except DumbbellError:
             continue  # a metric that these runs have not
-        if all(not any(cell.values) for cell in found.cells) and known.counts:
+        if all(not any(cell.values) for cell in collected.cells) and known.counts:
             continue
         forms: list[dict[str, Any]] = []
         for form in (None, "heat"):
             try:
-                layout = layout_of(found, None, None, form)
+                layout = layout_of(collected, None, None, form)
             except DumbbellError as error:
                 if form is None:
                     notes.append(f"{name + ': ' if name else ''}{known.long}: {error}")
                 continue
-            if layout.form not in [one["form"] for one in forms]:
-                forms.append(_figure(found, layout))
+            if layout.form not in [drawn["form"] for drawn in forms]:
+                forms.append(_figure(collected, layout))
                 if layout.form == "heat":
-                    forms[-1]["caption"] = _caption(found, runs, window, marks="±: half the")
+                    forms[-1]["caption"] = _caption(collected, runs, window, marks="±: half the")
         if forms:
-            made.append({**_named(found, runs, window), "metric": metric, "folder": name, "forms": forms})
-    return made, list(dict.fromkeys(notes))
+            figures.append({**_named(collected, runs, window), "metric": metric, "folder": name, "forms": forms})
+    return figures, list(dict.fromkeys(notes))
 
 
 def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> dict[str, Any] | None:
@@ -81,49 +81,50 @@ def growing(runs: Results, metric: str, whole: Mapping[str, Sequence[Any]]) -> d
     of them; None while none of the runs has that metric.
     """
     try:
-        found = cells.collect(runs, figure(metric), None, whole=whole, as_points=True)
-        layout = layout_of(found, None, None, None)
+        collected = cells.collect(runs, figure(metric), None, whole=whole, as_points=True)
+        layout = layout_of(collected, None, None, None)
     except DumbbellError:
         return None
-    return {**_named(found, runs, None), "metric": metric, "folder": "", "forms": [_figure(found, layout)]}
+    return {**_named(collected, runs, None), "metric": metric, "folder": "", "forms": [_figure(collected, layout)]}
 
 
-def _named(found: Collected, runs: Results, window: Window | None) -> dict[str, Any]:
+def _named(collected: Collected, runs: Results, window: Window | None) -> dict[str, Any]:
     """Title, unit and caption of a figure."""
-    known = found.metric
+    known = collected.metric
     most = finite(known.bound)
-    return {"title": known.long, "unit": known.axis_unit, "caption": _caption(found, runs, window), "most": most}
+    return {"title": known.long, "unit": known.axis_unit, "caption": _caption(collected, runs, window), "most": most}
 
 
-def _caption(found: Collected, runs: Results, window: Window | None, *, marks: str = "whiskers:") -> str:
+def _caption(collected: Collected, runs: Results, window: Window | None, *, marks: str = "whiskers:") -> str:
     return captions.of_runs(
         list(runs),
         window,
-        intervals=found.is_repeated,
+        intervals=collected.is_repeated,
         marks=marks,
-        cut=found.was_cut,
-        lacking=found.lacking,
-        unreached=found.unreached,
-        beside=found.beside,
+        cut=collected.was_cut,
+        lacking=collected.lacking,
+        unreached=collected.unreached,
+        beside=collected.beside,
     )
 
 
-def _figure(found: Collected, layout: Layout) -> dict[str, Any]:
-    parts = parts_of(found, layout)
+def _figure(collected: Collected, layout: Layout) -> dict[str, Any]:
+    parts = parts_of(collected, layout)
     if layout.form == "heat":
         assert layout.y is not None
-        panels = [{"title": title, "cells": [_heat(cell, found, layout) for cell in mine]} for title, mine in parts]
+        panels = [{"title": title, "cells": [_heat(cell, collected, layout) for cell in mine]} for title, mine in parts]
         return {
             "form": "heat",
             "x": _axis(layout.x, in_order=True),
             "y": _axis(layout.y, in_order=True),
             "panels": panels,
         }
-    rows = varied.rows_of([mine for _, mine in parts], found, layout)
+    rows = varied.rows_of([mine for _, mine in parts], collected, layout)
     drawn: list[dict[str, Any]] = [
-        {"title": title, "rows": [_row(row, found, layout.x) for row in own]} for (title, _), own in zip(parts, rows)
+        {"title": title, "rows": [_row(row, collected, layout.x) for row in own]}
+        for (title, _), own in zip(parts, rows)
     ]
-    rate = found.link_rate(found.cells)
+    rate = collected.link_rate(collected.cells)
     return {"form": layout.form, "x": _axis(layout.x), "panels": drawn, "rate": rate}
 
 
@@ -143,14 +144,14 @@ def _short(values: Sequence[float]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
 
 
-def _row(row: varied.Row, found: Collected, x: VariedKey) -> dict[str, Any]:
+def _row(row: varied.Row, collected: Collected, x: VariedKey) -> dict[str, Any]:
     """A line or the bars of one kind: mean, and ends of the interval, at each place of the axis."""
     points = []
     for cell in row.cells:
         value = cell.vary[x.key]
         own = look.of(str(value)).colour if x.is_cca and not row.cca else row.colour
         points.append(
-            [x.values.index(value), *_short(cell.interval(found.metric)[:3]), len(cell.values), looks.pair(own)]
+            [x.values.index(value), *_short(cell.interval(collected.metric)[:3]), len(cell.values), looks.pair(own)]
         )
     return {
         "label": row.label,
@@ -161,8 +162,8 @@ def _row(row: varied.Row, found: Collected, x: VariedKey) -> dict[str, Any]:
     }
 
 
-def _heat(cell: Cell, found: Collected, layout: Layout) -> list[float]:
+def _heat(cell: Cell, collected: Collected, layout: Layout) -> list[float]:
     assert layout.y is not None
     across, up = ticks.ordered(layout.x), ticks.ordered(layout.y)
     place = [across.index(cell.vary[layout.x.key]), up.index(cell.vary[layout.y.key])]
-    return [*place, *_short(cell.interval(found.metric)[:3]), len(cell.values)]
+    return [*place, *_short(cell.interval(collected.metric)[:3]), len(cell.values)]

@@ -31,13 +31,13 @@ def rows(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
 def table(runs: Sequence[Measured]) -> dict[str, Any]:
     """Columns with their headings, and rows with their cells: a text, and the number that sorts and draws its bar."""
     names = list(FIGURES) if len(runs) <= RUNS_MOST else shown("page")
-    found = figures.over_repetitions(rows(runs, names))
-    first = found[:ROWS_MOST]
+    means = figures.over_repetitions(rows(runs, names))
+    first = means[:ROWS_MOST]
     kept = [name for name in names if any(name in row.values for row in first)]
     keys = figures.varied_keys(first)
     notes = []
-    if len(found) > len(first):
-        notes.append(f"The first {len(first)} of {len(found)} rows; `dumbbell show` prints all.")
+    if len(means) > len(first):
+        notes.append(f"The first {len(first)} of {len(means)} rows; `dumbbell show` prints all.")
     if len(names) < len(FIGURES):
         notes.append(f"Of {len(runs)} runs the usual figures only; `dumbbell show --columns all` prints all.")
     for name in kept:
@@ -54,15 +54,15 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _column(name: str) -> dict[str, Any]:
-    one = figure(name)
+    known = figure(name)
     return {
         "name": name,
-        "title": one.title,
-        "unit": one.unit,
-        "long": one.axis_title,
-        "shown": "page" in one.shown,
-        "of_run": one.of_run,
-        "most": 1.0 if one.is_fraction else None,
+        "title": known.title,
+        "unit": known.unit,
+        "long": known.axis_title,
+        "shown": "page" in known.shown,
+        "of_run": known.of_run,
+        "most": 1.0 if known.is_fraction else None,
     }
 
 

@@ -74,19 +74,19 @@ class Desk:
         """What the page is told of a scenario: messages by key, or what it would run, and in either case the tables of
         a text.
         """
-        made: dict[str, Any] = {"errors": [], "warnings": []}
+        answer: dict[str, Any] = {"errors": [], "warnings": []}
         if isinstance(posted.get("toml"), str):
-            made["tables"] = _tables(posted["toml"])
+            answer["tables"] = _tables(posted["toml"])
         try:
             checked = self.check(posted)
             with only_below(self.places):
                 text, warnings = describe(checked.given.scenario, on=checked.on)
         except ScenarioError as error:
-            made["errors"] = listed(error)
-            return made
+            answer["errors"] = listed(error)
+            return answer
         first = checked.jobs[0].planned.plan
         return {
-            **made, "toml": checked.given.text, "warnings": warnings, "text": text, "runs": len(checked.jobs),
+            **answer, "toml": checked.given.text, "warnings": warnings, "text": text, "runs": len(checked.jobs),
             "packets": checked.packets, "duration_s": first["duration_ns"] / 1e9,
         }  # fmt: skip
 
@@ -111,7 +111,7 @@ class Desk:
 
 def listed(error: ScenarioError) -> list[dict[str, Any]]:
     """An error, or several of one file, as the page shows them."""
-    return [{"key": one.key, "text": one.problem, "line": one.line} for one in error.errors]
+    return [{"key": problem.key, "text": problem.problem, "line": problem.line} for problem in error.errors]
 
 
 def _given(posted: Mapping[str, Any], base: Path) -> Given:

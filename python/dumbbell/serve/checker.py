@@ -127,11 +127,13 @@ def _end(process: subprocess.Popen[str]) -> int:
 def _made(told: dict[str, Any]) -> dict[str, Any]:
     """The answer; raises the error that it is."""
     if "errors" in told:
-        raise together([ScenarioError(one["key"], one["text"], line=one["line"]) for one in told["errors"]])
+        raise together(
+            [ScenarioError(problem["key"], problem["text"], line=problem["line"]) for problem in told["errors"]]
+        )
     if "error" in told:
         raise ResultError(told["error"])
-    found: dict[str, Any] = told["answer"]
-    return found
+    answer: dict[str, Any] = told["answer"]
+    return answer
 
 
 # ---- In the process ----
@@ -149,13 +151,13 @@ def outline(checked: Checked) -> dict[str, Any]:
 
 def _whole(checked: Checked) -> dict[str, list[Any]]:
     """The values of each key that the runs vary, in their order."""
-    found: dict[str, list[Any]] = {}
+    by_key: dict[str, list[Any]] = {}
     for job in checked.jobs:
         for key, value in job.planned.vary.items():
-            values = found.setdefault(key, [])
+            values = by_key.setdefault(key, [])
             if value not in values:
                 values.append(value)
-    return found
+    return by_key
 
 
 def _begin(checked: Checked) -> dict[str, Any]:
@@ -187,9 +189,9 @@ class _Coming:
 
 def _lines(plan: Any) -> dict[str, Any]:
     coming: Any = _Coming(plan)
-    found = groups.of(coming)
-    names = groups.flow_labels(found)
-    lines = [overtime.Line(group, (flow,), names[flow], is_band=False) for group in found for flow in group.flows]
+    groups_ = groups.of(coming)
+    names = groups.flow_labels(groups_)
+    lines = [overtime.Line(group, (flow,), names[flow], is_band=False) for group in groups_ for flow in group.flows]
     lines.sort(key=lambda line: line.flows)
     rate = coming.plan.bounding_rate_bps()
     return {

@@ -41,43 +41,48 @@ class Connections:
             self.wait_for_head(new)
         return taken
 
-    def leave(self, one: socket.socket) -> None:
+    def leave(self, connection: socket.socket) -> None:
         """A connection has ended."""
-        self.answer(one)
+        self.answer(connection)
         with self._lock:
             self._open -= 1
-            self._quick.discard(one)
+            self._quick.discard(connection)
         self._places.release()
 
-    def wait_for_head(self, one: socket.socket) -> None:
+    def wait_for_head(self, connection: socket.socket) -> None:
         """From now on the next request is waited for."""
         with self._lock:
-            self._heads.pop(one, None)
-            wait_s = self._haste_s if one in self._quick else self._coming_s
-            self._heads[one] = time.monotonic() + wait_s
+            self._heads.pop(connection, None)
+            wait_s = self._haste_s if connection in self._quick else self._coming_s
+            self._heads[connection] = time.monotonic() + wait_s
 
-    def wait_for_body(self, one: socket.socket) -> None:
+    def wait_for_body(self, connection: socket.socket) -> None:
         """The head has come, and may ask; its body follows."""
         with self._lock:
-            self._bodies[one] = time.monotonic() + self._coming_s
+            self._bodies[connection] = time.monotonic() + self._coming_s
 
-    def answer(self, one: socket.socket) -> None:
+    def answer(self, connection: socket.socket) -> None:
         """All has come."""
         with self._lock:
-            self._heads.pop(one, None)
-            self._bodies.pop(one, None)
+            self._heads.pop(connection, None)
+            self._bodies.pop(connection, None)
 
     def close_late(self) -> None:
         """Close connections whose request has not come in time."""
         now = time.monotonic()
         with self._lock:
-            late = [one for waits in (self._heads, self._bodies) for one, until in waits.items() if until < now]
-        for one in late:
-            _close(one)
+            late = [
+                connection
+                for waits in (self._heads, self._bodies)
+                for connection, until in waits.items()
+                if until < now
+            ]
+        for connection in late:
+            _close(connection)
 
     def _close_oldest(self) -> bool:
         with self._lock:
-            oldest = next((one for one in self._heads if one in self._quick), None)
+            oldest = next((connection for connection in self._heads if connection in self._quick), None)
             if oldest is not None:
                 del self._heads[oldest]
         if oldest is not None:
@@ -85,7 +90,7 @@ class Connections:
         return oldest is not None
 
 
-def _close(one: socket.socket) -> None:
+def _close(connection: socket.socket) -> None:
     """The thread that reads from it finds its end."""
     with suppress(OSError):
-        one.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)

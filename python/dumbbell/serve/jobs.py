@@ -80,9 +80,9 @@ class Job:
                 progress = self.progress() if has_moved and not self.is_ended else None
                 seen = self._versions
             # Who comes late learns what began before how far it is.
-            for one in part:
+            for item in part:
                 after += 1
-                yield after, one
+                yield after, item
             if progress is not None:
                 yield after, {"progress": progress}
             if not part and not has_moved:
@@ -180,7 +180,7 @@ class Book:
     def _folder(self, name: str) -> Path:
         """A new folder of that name, with a number above all that were there, so that no two runs had the same."""
         taken = (path.name.removeprefix(f"{name}-") for path in self._desk.results.glob(f"{glob.escape(name)}-*"))
-        number = max([self._given.get(name, 0), *(int(one) for one in taken if one.isdecimal())]) + 1
+        number = max([self._given.get(name, 0), *(int(suffix) for suffix in taken if suffix.isdecimal())]) + 1
         while True:
             path = self._desk.results / f"{name}-{number}"
             try:

@@ -75,15 +75,15 @@ class Tally:
 
     def take(self, planned: Planned) -> None:
         """Count one more run. Raises ScenarioError for one that is too large, or with which all of them are."""
-        made, limits = planned.plan, self.limits
+        plan, limits = planned.plan, self.limits
         for name in ("pcap", "qlog"):
-            if made["record"].get(name):
+            if plan["record"].get(name):
                 raise ScenarioError(f"record.{name}", "got true, wanted false: this server writes no captures")
-        self._check_memory(len(made["flows"]) * (made["duration_ns"] // made["sample_ns"] + 1))
-        made["limits"]["memory_bytes"] = min(made["limits"]["memory_bytes"], limits.memory_bytes)
+        self._check_memory(len(plan["flows"]) * (plan["duration_ns"] // plan["sample_ns"] + 1))
+        plan["limits"]["memory_bytes"] = min(plan["limits"]["memory_bytes"], limits.memory_bytes)
         self.runs += 1
-        self.packets += estimate.packets(made)
-        self.time_ns += made["duration_ns"]
+        self.packets += estimate.packets(plan)
+        self.time_ns += plan["duration_ns"]
         if self.packets > limits.packets:
             raise ScenarioError(
                 "duration",

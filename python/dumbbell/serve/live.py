@@ -30,8 +30,8 @@ class Live:
         ms), of the bottleneck ``[t_s, time in the queue (ms), drops, marks]``. None where none is to be drawn.
         """
         rows = json.loads(text)
-        samples = [made for row in rows["samples"] if (made := self._sample(row))]
-        queue = [made for row in rows["queue"] if (made := self._queue(row))]
+        samples = [point for row in rows["samples"] if (point := self._sample(row))]
+        queue = [point for row in rows["queue"] if (point := self._queue(row))]
         return {"samples": samples, "queue": queue} if samples or queue else None
 
     def _is_due(self, t_us: int) -> bool:

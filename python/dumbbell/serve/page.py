@@ -29,12 +29,12 @@ def known(version: str, desk: Desk, keep: Keep) -> dict[str, Any]:
         "dashes": [list(dash) for dash in looks.DASHES],
         "controllers": [
             {
-                "name": one.name,
-                "summary": one.summary,
-                "params": [param._asdict() for param in one.params.values()],
-                "presets": list(one.presets),
+                "name": controller.name,
+                "summary": controller.summary,
+                "params": [param._asdict() for param in controller.params.values()],
+                "presets": list(controller.presets),
             }
-            for one in controllers.known().values()
+            for controller in controllers.known().values()
         ],
         "qdiscs": list(Qdisc.FORMS),
         "gallery": [{"name": entry.name, "summary": entry.summary} for entry in gallery.entries()],

@@ -81,20 +81,20 @@ def prune(results: Path, keep: Keep, held: set[str]) -> list[str]:
     """Take away the oldest folders until what is left is within the limits, but none of those that are held nor one
     that has just ended; returns the names of those that are gone.
     """
-    found = sorted(_old(results))
-    count, size = len(found), sum(one.size for one in found)
+    folders = sorted(_old(results))
+    count, size = len(folders), sum(oldest.size for oldest in folders)
     gone = []
-    for one in found:
+    for oldest in folders:
         if count <= keep.folders and size <= keep.disk_bytes:
             break
-        if one.path.name in held or time.time() - one.ended < GRACE_S or next(strangers(one.path), None):
+        if oldest.path.name in held or time.time() - oldest.ended < GRACE_S or next(strangers(oldest.path), None):
             continue
-        beside = results / f"{_GONE}{one.path.name}"
+        beside = results / f"{_GONE}{oldest.path.name}"
         with suppress(OSError):
-            one.path.rename(beside)
+            oldest.path.rename(beside)
             _take_away(beside)
-            gone.append(one.path.name)
-            count, size = count - 1, size - one.size
+            gone.append(oldest.path.name)
+            count, size = count - 1, size - oldest.size
     return gone
 
 
@@ -148,12 +148,12 @@ def _ended(folder: Path, name: str) -> float | None:
 
 
 def _old(results: Path) -> list[_Old]:
-    found = []
+    folders = []
     for path in results.iterdir():
         if path.name.startswith("."):
             continue
         with suppress(OSError):
             ended = _ended(path, path.name)
             if ended is not None:
-                found.append(_Old(ended, path, sum(one.lstat().st_size for one in path.rglob("*"))))
-    return found
+                folders.append(_Old(ended, path, sum(file.lstat().st_size for file in path.rglob("*"))))
+    return folders

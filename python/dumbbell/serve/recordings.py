@@ -33,13 +33,13 @@ class Recordings:
 
     def names(self) -> list[dict[str, Any]]:
         """What there is, by name, and what it holds; files that are none are left out."""
-        found = []
+        described = []
         for path in sorted(self._folder().iterdir()) if self._folder().is_dir() else []:
             try:
-                found.append(self._described(path))
+                described.append(self._described(path))
             except ScenarioError:
                 continue
-        return found[:FILES_MAX]
+        return described[:FILES_MAX]
 
     def keep(self, name: object, text: object) -> dict[str, Any]:
         """Keep a file, and say what it holds. Raises ResultError for a name that is none or a file that is too large,
@@ -106,9 +106,9 @@ class Recordings:
             if form == reader.MAHIMAHI:
                 length_s = traces.read(path, path.name).period_ms / 1e3
                 return _told(path, form, length_s, [{"name": "rate", "quantity": "rate"}])
-            found = reader.read(path, path.name, Choice(form), lambda option: option)
-        columns = [{"name": one.name, "quantity": one.quantity} for one in found.columns]
-        return _told(path, form, found.length_ns / 1e9, columns)
+            recording = reader.read(path, path.name, Choice(form), lambda option: option)
+        columns = [{"name": column.name, "quantity": column.quantity} for column in recording.columns]
+        return _told(path, form, recording.length_ns / 1e9, columns)
 
 
 def _form(path: Path) -> str:

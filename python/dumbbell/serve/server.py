@@ -190,12 +190,12 @@ class Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(length))
         self.server.connections.answer(self.connection)
         try:
-            made = json.loads(data)
+            posted = json.loads(data)
         except (ValueError, RecursionError):
-            made = None
-        if not isinstance(made, dict):
+            posted = None
+        if not isinstance(posted, dict):
             raise RefusedError(HTTPStatus.BAD_REQUEST, "wanted a JSON object")
-        return made
+        return posted
 
     def send(
         self, text: str, kind: str, *, status: HTTPStatus = HTTPStatus.OK, policy: str = _NOTHING, save: str = ""

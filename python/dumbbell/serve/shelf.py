@@ -38,27 +38,27 @@ class Shelf:
         path = self._results / name
         if path.is_symlink() or not path.is_dir() or path.resolve().parent != self._results:
             raise ResultError(f"got {show(name)}, wanted the name of a folder of results")
-        for one in path.rglob("*"):
-            if one.is_symlink():
+        for entry in path.rglob("*"):
+            if entry.is_symlink():
                 raise ResultError(f"{name}: holds a link, which is not followed")
         return path
 
     def names(self) -> list[dict[str, Any]]:
         """Folders with finished runs, the newest first, with their scenario's name and text."""
-        found = []
+        folders = []
         for path in self._results.iterdir():
             if path.is_symlink() or not path.is_dir() or path.name.startswith("."):
                 continue
             runs = sorted(path.glob("*/manifest.json"))
-            if runs and not any(one.is_symlink() or one.parent.is_symlink() for one in runs):
-                found.append((max(one.stat().st_mtime for one in runs), path, runs))
-        found.sort(key=lambda one: one[0], reverse=True)
-        return [self._entry(path, runs) for _, path, runs in found[:LISTED]]
+            if runs and not any(file.is_symlink() or file.parent.is_symlink() for file in runs):
+                folders.append((max(file.stat().st_mtime for file in runs), path, runs))
+        folders.sort(key=lambda file: file[0], reverse=True)
+        return [self._entry(path, runs) for _, path, runs in folders[:LISTED]]
 
     def _entry(self, path: Path, runs: Sequence[Path]) -> dict[str, Any]:
         try:
-            made = json.loads(read_text(runs[0], MANIFEST_MAX))
-            return {"id": path.name, "runs": len(runs), "created": made["created"], "toml": made["scenario"]}
+            manifest = json.loads(read_text(runs[0], MANIFEST_MAX))
+            return {"id": path.name, "runs": len(runs), "created": manifest["created"], "toml": manifest["scenario"]}
         except (OSError, ValueError, KeyError, TypeError):
             return {"id": path.name, "runs": len(runs), "created": "", "toml": ""}
 
