@@ -180,15 +180,15 @@ def _refuse_qlog(request: Request) -> None:
 def kind(on: str, option: str = "--on") -> Kind:
     """Of the back end that ``--on`` names, or another option; raises ScenarioError for one that does not exist."""
     name, colon, _ = on.partition(":")
-    found = KINDS.get(name)
-    if found is None or (colon and not (found.has_hosts or found.has_kernels)):
+    known = KINDS.get(name)
+    if known is None or (colon and not (known.has_hosts or known.has_kernels)):
         raise wrong(option, on, f"one of: {', '.join(map(show, KINDS))}", list(KINDS))
-    return found
+    return known
 
 
 def share_stack(names: Iterable[str]) -> bool:
     """Whether these back ends differ in nothing but their kernel, or the origin of their controllers."""
-    stacks = {KINDS[name].stack if name in KINDS else "" for name in (one.partition(":")[0] for one in names)}
+    stacks = {KINDS[name].stack if name in KINDS else "" for name in (on.partition(":")[0] for on in names)}
     return len(stacks) == 1 and "" not in stacks
 
 

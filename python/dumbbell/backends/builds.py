@@ -26,8 +26,8 @@ def digests(request: Request) -> dict[str, str]:
     known, kind = _known(), backends.kind(request.on)
     if request.recorded != "sim" and not kind.has_kernels:
         return {"all": known["all"]}
-    made = {"engine": known["engine"], **_kernel(request)}
-    return made | {f"cca/{cca}": known[f"cca/{cca}"] for cca in _built_in(request) if f"cca/{cca}" in known}
+    of_engine = {"engine": known["engine"], **_kernel(request)}
+    return of_engine | {f"cca/{cca}": known[f"cca/{cca}"] for cca in _built_in(request) if f"cca/{cca}" in known}
 
 
 def _program(request: Request) -> dict[str, Any]:
@@ -36,10 +36,10 @@ def _program(request: Request) -> dict[str, Any]:
     ours = {cca: known.get(f"cca/{cca}", "") for cca in _built_in(request)}
     if request.recorded == "sim":
         return {"on": "sim", "engine": known["engine"], "controllers": ours}
-    made: dict[str, Any] = {"on": request.on, "sources": _sources(kind.sources)}
+    program: dict[str, Any] = {"on": request.on, "sources": _sources(kind.sources)}
     if kind.has_kernels:
-        return {**made, "engine": known["engine"], "controllers": ours, **_kernel(request)}
-    return {**made, "all": known["all"], "kernel": origin.kernel(), "host": origin.host()}
+        return {**program, "engine": known["engine"], "controllers": ours, **_kernel(request)}
+    return {**program, "all": known["all"], "kernel": origin.kernel(), "host": origin.host()}
 
 
 def _kernel(request: Request) -> dict[str, str]:
@@ -67,11 +67,11 @@ def _sources(places: tuple[str, ...]) -> str:
     """The digest of these files and folders of the package."""
     import hashlib
 
-    root, found = Path(__file__).resolve().parents[1], hashlib.sha256()
+    root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
     for place in places:
         folder = root / place
         for path in sorted(folder.rglob("*")) if folder.is_dir() else [folder]:
             if path.is_file() and "__pycache__" not in path.parts:
-                found.update(f"{path.relative_to(root).as_posix()}\n{path.stat().st_size}\n".encode())
-                found.update(path.read_bytes())
-    return found.hexdigest()
+                digest.update(f"{path.relative_to(root).as_posix()}\n{path.stat().st_size}\n".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()

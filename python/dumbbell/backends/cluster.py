@@ -49,11 +49,11 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     from .folder import ResultFolder
 
     ray = join(request.on)
-    with ResultFolder(request, folder) as made:
+    with ResultFolder(request, folder) as results:
         summary, files = _fetched(ray, request, _task(ray, request))
         for name, content in files.items():
-            (made.path / name).write_bytes(content)
-        return made.finish(summary, controllers=request.own.record())
+            (results.path / name).write_bytes(content)
+        return results.finish(summary, controllers=request.own.record())
 
 
 def join(on: str) -> Any:
@@ -96,13 +96,13 @@ def _sources(own: Own) -> list[list[tuple[str, str]]]:
     """
     from pathlib import Path
 
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_file: dict[str, list[tuple[str, str]]] = {}
     for record in own.record():
         if record["sha256"] is None:
             raise ScenarioError("controllers", f'"{record["name"]}" is a class without a file: wanted a file to send')
-        files = [Path(record["file"]), *(Path(one["file"]) for one in record.get("with", []))]
-        found[record["file"]] = [(file.name, file.read_text(encoding="utf-8")) for file in files]
-    return list(found.values())
+        files = [Path(record["file"]), *(Path(needed["file"]) for needed in record.get("with", []))]
+        by_file[record["file"]] = [(file.name, file.read_text(encoding="utf-8")) for file in files]
+    return list(by_file.values())
 
 
 def _traces(plan: Plan) -> dict[str, bytes]:
@@ -126,17 +126,17 @@ def _fetched(ray: Any, request: Request, task: Any) -> tuple[dict[str, Any], dic
     try:
         while not ray.wait([task], timeout=_LOOK_S)[0]:
             request.progress(0, 0)
-        made: Made = ray.get(task)
+        fetched: Made = ray.get(task)
     except ray.exceptions.RayError as error:
         raise EngineError(f"{request.planned.name}: {str(error).splitlines()[0]}") from None
     except BaseException:
         ray.cancel(task)
         raise
-    if made.refused:
-        raise ScenarioError("", made.refused, source=request.planned.name)
-    if made.failed:
-        raise EngineError(f"{request.planned.name}: {made.failed}")
-    return json.loads(made.summary), made.files or {}
+    if fetched.refused:
+        raise ScenarioError("", fetched.refused, source=request.planned.name)
+    if fetched.failed:
+        raise EngineError(f"{request.planned.name}: {fetched.failed}")
+    return json.loads(fetched.summary), fetched.files or {}
 
 
 class Made(NamedTuple):

@@ -41,15 +41,15 @@ class Collected:
     def seen(self) -> list[list[At]]:
         """Of each flow its samples while it lasted, in order."""
         ports = {script.DATA_PORT + i: i for i in range(len(self.plan["flows"]))}
-        found: list[list[At]] = [[] for _ in ports]
+        by_flow: list[list[At]] = [[] for _ in ports]
         for host in ("sender", "receiver"):
             folder, t0 = self.home(host)
             for stamp, said in sockets.polls(_text(folder / "sockets.txt")):
-                for one in sockets.sockets(said):
-                    i = ports.get(one.data_port)
+                for socket in sockets.sockets(said):
+                    i = ports.get(socket.data_port)
                     if i is not None and stamp - t0 <= self.plan["flows"][i]["stop_ns"]:
-                        found[i].append(At(stamp - t0, one))
-        return found
+                        by_flow[i].append(At(stamp - t0, socket))
+        return by_flow
 
     def home(self, host: str) -> tuple[Path, int]:
         """What a host wrote, and when the run began by its clock, ns."""
@@ -65,7 +65,7 @@ class Collected:
         nothing.
         """
         folder, t0 = self.home(queue.host)
-        found: list[tuple[int, sockets.Counters]] = []
+        counted: list[tuple[int, sockets.Counters]] = []
         first: sockets.Counters | None = None
         for stamp, said in sockets.polls(_text(folder / queue.file)):
             at, now = stamp - t0, sockets.counters(said, queue.handle)
@@ -74,8 +74,8 @@ class Collected:
             if first is None or at < 0:
                 first = now
             if 0 <= at <= self.plan["duration_ns"] + self.plan["sample_ns"]:
-                found.append((at, _since(now, first)))
-        return found
+                counted.append((at, _since(now, first)))
+        return counted
 
     def write(self, out: Path) -> dict[str, Any]:
         """Write the tables and return the summary."""
@@ -185,10 +185,10 @@ class Flow:
     def report(self) -> dict[str, Any]:
         """iperf3's own report; empty where there is none."""
         try:
-            made = json.loads((self.home / f"{self.i}.json").read_text())
+            report = json.loads((self.home / f"{self.i}.json").read_text())
         except (OSError, ValueError):
             return {}
-        return made if isinstance(made, dict) else {}
+        return report if isinstance(report, dict) else {}
 
     @cached_property
     def size(self) -> int | None:

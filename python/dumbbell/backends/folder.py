@@ -87,20 +87,24 @@ class ResultFolder:
         """Write the manifest, give the folder its name and return the manifest; `hz` is the tick of the kernel that ran
         the plan, `more` are further keys of the manifest.
         """
-        made = self._manifest(summary, time.perf_counter() - self.began_s)
-        made["controllers"] = list(controllers)
-        made.update(more or {})
+        manifest = self._manifest(summary, time.perf_counter() - self.began_s)
+        manifest["controllers"] = list(controllers)
+        manifest.update(more or {})
         plan = self.request.planned.plan
-        made["warnings"] += [*_unanswered(plan, summary), *warnings, *_tick_warnings(hz, planned=plan["host"]["hz"])]
-        made["files"] = {name: _described(f"{self.path}/{name}") for name in _files(self.path) if name != MADE}
-        return self.close(made)
+        manifest["warnings"] += [
+            *_unanswered(plan, summary),
+            *warnings,
+            *_tick_warnings(hz, planned=plan["host"]["hz"]),
+        ]
+        manifest["files"] = {name: _described(f"{self.path}/{name}") for name in _files(self.path) if name != MADE}
+        return self.close(manifest)
 
-    def close(self, made: dict[str, Any]) -> dict[str, Any]:
+    def close(self, manifest: dict[str, Any]) -> dict[str, Any]:
         """Write a manifest, give the folder its name and return the manifest."""
         from dumbbell import _native
 
         # Python's own indentation takes half a millisecond, which is half of what a short run of a sweep costs.
-        text = _native.indented(json.dumps(made, ensure_ascii=False, separators=(",", ":")))
+        text = _native.indented(json.dumps(manifest, ensure_ascii=False, separators=(",", ":")))
         with open(f"{self.path}/{MANIFEST}", "wb") as file:  # noqa: PTH123 - quicker than by Path
             file.write(f"{text}\n".encode())
         os.unlink(f"{self.path}/{MADE}")  # noqa: PTH108 - as above; from here on the manifest says whose it is
@@ -108,7 +112,7 @@ class ResultFolder:
         self.path.rename(self.folder)
         if is_safe:
             _sync_folder(self.folder.parent)
-        return made
+        return manifest
 
     def _manifest(self, summary: dict[str, Any], wall_s: float) -> dict[str, Any]:
         """What a result folder says of itself, whichever back end made it; docs/results.md describes it."""
@@ -236,21 +240,21 @@ def _small_sha256() -> Any:
                 return import_module(name).sha256
             except ImportError:
                 continue
-    from hashlib import sha256 as made
+    from hashlib import sha256 as digest
 
-    return made
+    return digest
 
 
 def _files(folder: str | Path) -> list[str]:
     """Every file below a folder, by name, in the order of the names' parts."""
-    found: list[str] = []
+    names: list[str] = []
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=attrgetter("name")):
             if entry.is_dir(follow_symlinks=False):
-                found += [f"{entry.name}/{name}" for name in _files(entry.path)]
+                names += [f"{entry.name}/{name}" for name in _files(entry.path)]
             else:
-                found.append(entry.name)
-    return found
+                names.append(entry.name)
+    return names
 
 
 _next_sync_s = time.monotonic() + 0.1  # a command that is done by then takes longer to sync its run than to repeat it

@@ -101,15 +101,15 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
     check(request)
     plan = request.planned.plan
-    with ResultFolder(request, folder) as made:
+    with ResultFolder(request, folder) as results:
         with controllers(plan, ours=_is_ours(request), own=request.own) as names:
             told = request.progress, request.watch
-            outcome = json.loads(_native.emulate(json.dumps(plan), names, str(made.path), *told))
+            outcome = json.loads(_native.emulate(json.dumps(plan), names, str(results.path), *told))
         more = {"emulator": outcome["emulator"]}
         warnings = list(ecn_warnings(plan))
         # Controllers inside quinn count in the ticks that the scenario says.
         hz = None if all(map(_is_quinn, plan["flows"])) else _kernel_hz()
-        return made.finish(outcome["summary"], controllers=request.own.record(), hz=hz, warnings=warnings, more=more)
+        return results.finish(outcome["summary"], controllers=request.own.record(), hz=hz, warnings=warnings, more=more)
 
 
 def warnings(request: Request) -> list[str]:
@@ -166,12 +166,12 @@ def wanted(plan: Plan, *, ours: bool = False, own: Own | None = None) -> list[_W
 
     available = AVAILABLE.read_text().split() if AVAILABLE.exists() else []
     built_in = kernel.built_in()
-    found = []
+    listed = []
     for i, flow in enumerate(plan["flows"]):
         cca, at = flow["cca"], f"flow[{i}].cca"
         if _is_quinn(flow):
             # quinn's own, or ours inside it: the engine knows both, and no kernel takes part.
-            found.append(_Wanted(cca, is_ours=False))
+            listed.append(_Wanted(cca, is_ours=False))
             continue
         file = own.for_bpf(cca, at) if own and cca in own.sources else None
         is_ours = ours or file is not None or cca not in available or bool(flow["params"])
@@ -185,8 +185,8 @@ def wanted(plan: Plan, *, ours: bool = False, own: Own | None = None) -> list[_W
             raise ScenarioError(
                 at, f'got "{cca}", wanted one that the kernel has ({", ".join(available)}); root could load it'
             )
-        found.append(_Wanted(file or cca, is_ours, frozenset(flow["params"].items())))
-    return found
+        listed.append(_Wanted(file or cca, is_ours, frozenset(flow["params"].items())))
+    return listed
 
 
 def _is_initial_user_namespace() -> bool:
@@ -207,12 +207,12 @@ def controllers(plan: Plan, *, ours: bool = False, own: Own | None = None) -> It
     flows = wanted(plan, ours=ours, own=own)
     with ExitStack() as stack:
 
-        def kernel_name(one: _Wanted) -> str:
+        def kernel_name(needed: _Wanted) -> str:
             return (
-                stack.enter_context(kernel.load(one.cca, dict(one.params), numbered=True)).kernel_name
-                if one.is_ours
-                else one.cca
+                stack.enter_context(kernel.load(needed.cca, dict(needed.params), numbered=True)).kernel_name
+                if needed.is_ours
+                else needed.cca
             )
 
-        names = {one: kernel_name(one) for one in dict.fromkeys(flows)}
-        yield [names[one] for one in flows]
+        names = {needed: kernel_name(needed) for needed in dict.fromkeys(flows)}
+        yield [names[needed] for needed in flows]

@@ -66,7 +66,7 @@ def check(request: Request) -> None:
     pair.refuse(request)
     planned = request.planned
     try:
-        made = topology(planned.plan, "check-", [flow["cca"] for flow in planned.plan["flows"]])
+        path = topology(planned.plan, "check-", [flow["cca"] for flow in planned.plan["flows"]])
     except ScenarioError as error:
         raise error.under(planned.name) from None
     linux.wanted(planned.plan)
@@ -79,7 +79,7 @@ def check(request: Request) -> None:
                 f"--on netem: needs the program {program}, which is not in PATH (Debian: iproute2, iperf3, procps,"
                 " util-linux, coreutils)"
             )
-    kinds = dict.fromkeys(kind for argv in made.build if (kind := tc.kind_of(_inner(argv))) and not _is_optional(argv))
+    kinds = dict.fromkeys(kind for argv in path.build if (kind := tc.kind_of(_inner(argv))) and not _is_optional(argv))
     missing = [str(tc.module(f"tc qdisc add dev lo root {kind}")) for kind in kinds if not _has(kind)]
     if missing:
         raise EngineError(f"--on netem: this kernel has no module {', '.join(missing)}; --on linux needs none of them")
@@ -116,32 +116,32 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     tuned = script.sysctls(plan) | script.in_one_kernel()
     with ExitStack() as stack:
         ccas = stack.enter_context(linux.controllers(plan))
-        made = topology(plan, prefix, ccas)
-        warnings = stack.enter_context(_built(made, prefix))
+        path = topology(plan, prefix, ccas)
+        warnings = stack.enter_context(_built(path, prefix))
         near, far = (
             Session(Host(name, ("ip", "netns", "exec", f"{prefix}{name}")), str(_WHERE / f"{prefix}{name}"))
             for name in "sd"
         )
-        queues = _queues(made, prefix, is_two_way=script.is_two_way(plan))
+        queues = _queues(path, prefix, is_two_way=script.is_two_way(plan))
         if script.is_two_way(plan):
             ways = script.ways(plan, queues, shlex.quote(sys.executable))
             sender, receiver = (
-                script.both_ways(plan, tuned, (), (made.ends, ccas), ways[host]) for host in ("sender", "receiver")
+                script.both_ways(plan, tuned, (), (path.ends, ccas), ways[host]) for host in ("sender", "receiver")
             )
         else:
-            sender = script.sender(plan, tuned, (), made.ends, ccas)
-            receiver = script.receiver(plan, tuned, (), made.ends, queues[0])
+            sender = script.sender(plan, tuned, (), path.ends, ccas)
+            receiver = script.receiver(plan, tuned, (), path.ends, queues[0])
         both = pair.Pair(near, far, sender, receiver, queues)
 
         def more(_: Collected) -> tuple[dict[str, Any], list[str]]:
             return {
-                "hosts": {"commands": [" ".join(argv) for argv in made.build], "controllers": ccas, "sysctls": tuned}
+                "hosts": {"commands": [" ".join(argv) for argv in path.build], "controllers": ccas, "sysctls": tuned}
             }, [*warnings, *linux.ecn_warnings(plan)]
 
         return pair.run(request, folder, both, more=more)
 
 
-def _queues(made: Topology, prefix: str, *, is_two_way: bool) -> list[script.Queue]:
+def _queues(path: Topology, prefix: str, *, is_two_way: bool) -> list[script.Queue]:
     """Where the links' counters are; that of the way up is recorded where data use it."""
     return [
         script.Queue(
@@ -149,16 +149,16 @@ def _queues(made: Topology, prefix: str, *, is_two_way: bool) -> list[script.Que
             handle,
             file=f"queue{i or ''}.txt",
         )
-        for i, (router, device, handle) in enumerate(made.links if is_two_way else made.links[:1])
+        for i, (router, device, handle) in enumerate(path.links if is_two_way else path.links[:1])
     ]
 
 
 @contextmanager
-def _built(made: Topology, prefix: str) -> Iterator[list[str]]:
+def _built(path: Topology, prefix: str) -> Iterator[list[str]]:
     """The path for as long as the run lasts; what its hosts do otherwise than planned."""
     warnings: list[str] = []
     try:
-        for argv in made.build:
+        for argv in path.build:
             done = subprocess.run(argv, capture_output=True, text=True, check=False)
             if done.returncode and _is_optional(argv):
                 warnings.append(
@@ -177,7 +177,7 @@ def clean() -> None:
     and folders.
     """
     listed = subprocess.run(["ip", "-j", "netns", "list"], capture_output=True, text=True, check=False).stdout
-    names = [str(one["name"]) for one in json.loads(listed or "[]")]
+    names = [str(namespace["name"]) for namespace in json.loads(listed or "[]")]
     names += [path.name for path in _WHERE.glob(f"{_PREFIX}[0-9]*-[sd]")]
     owners = {name.split("-")[1] for name in names if name.startswith(_PREFIX)}
     for owner in sorted(owners):
@@ -218,12 +218,12 @@ def topology(plan: Plan, prefix: str, ccas: Sequence[str]) -> Topology:
     routed: list[FlowPlan | ProbePlan] = [*plan["flows"], *plan.get("probes", [])]
     lanes, where = _lanes(routed)
     ends, counts = [], [0] * len(lanes)
-    for i, (one, lane_number) in enumerate(zip(routed, where)):
+    for i, (item, lane_number) in enumerate(zip(routed, where)):
         counts[lane_number] += 1
         if counts[lane_number] > _LANE_FLOWS_MAX:
             raise ScenarioError("flow", f"more than {_LANE_FLOWS_MAX} flows on one path, wanted fewer with --on netem")
         host = f"{lane_number + 1}.{counts[lane_number]}"
-        source, target = (f"10.{net}.{host}" for net in ((2, 1) if one.get("direction") == "up" else (1, 2)))
+        source, target = (f"10.{net}.{host}" for net in ((2, 1) if item.get("direction") == "up" else (1, 2)))
         ends.append(script.Ends(source, target, script.SERVER_PORT, script.DATA_PORT + i))
     net = _Net(prefix)
     net.hosts()
@@ -250,8 +250,8 @@ def _lanes(routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int
     """The lanes of a path, and which one each flow or series takes."""
     lanes: list[Lane] = []
     where: list[int] = []
-    for one in routed:
-        lane = _lane(one, f"flow[{one['table']}]")
+    for item in routed:
+        lane = _lane(item, f"flow[{item['table']}]")
         if lane not in lanes:
             lanes.append(lane)
         where.append(lanes.index(lane))
@@ -388,14 +388,14 @@ class _Net:
         that is BBR, every flow stays paced.
         """
         quick = () if plan["host"]["delayed_ack"] else ("quickack", "1")
-        for flow, one, cca, asks in zip(plan["flows"], ends, ccas, script.asking_for_ecn(plan)):
+        for flow, end, cca, asks in zip(plan["flows"], ends, ccas, script.asking_for_ecn(plan)):
             there, back = ("s", "10.0.1.2"), ("d", far)
             if flow.get("direction") == "up":
                 there, back = back, there
             ecn = ("features", "ecn") if asks else ()
-            self.at(there[0], "ip", "route", "add", one.target, "via", there[1], "congctl", cca, *ecn)
+            self.at(there[0], "ip", "route", "add", end.target, "via", there[1], "congctl", cca, *ecn)
             if facts_of(flow["cca"]).needs_marks:
-                self.at(back[0], "ip", "route", "add", one.source, "via", back[1], "congctl", cca, *quick)
+                self.at(back[0], "ip", "route", "add", end.source, "via", back[1], "congctl", cca, *quick)
 
     def host_devices(self, plan: Plan) -> None:
         """The senders' queue discipline and size of bursts."""

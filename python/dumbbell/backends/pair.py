@@ -112,13 +112,13 @@ def run(
     """
     plan = request.planned.plan
     try:
-        with ResultFolder(request, folder) as made:
-            left = _conduct(plan, pair, made.path / "raw", request.progress)
-            collected = Collected(plan, made.path / "raw", queues=pair.queues, skew_ns=pair.skew_ns)
-            summary = collected.write(made.path)
+        with ResultFolder(request, folder) as results:
+            left = _conduct(plan, pair, results.path / "raw", request.progress)
+            collected = Collected(plan, results.path / "raw", queues=pair.queues, skew_ns=pair.skew_ns)
+            summary = collected.write(results.path)
             keys, warnings = more(collected)
-            _keep_reports(made.path / "raw", made.path / "iperf3")
-            return made.finish(summary, warnings=[*warnings, *left], more=keys)
+            _keep_reports(results.path / "raw", results.path / "iperf3")
+            return results.finish(summary, warnings=[*warnings, *left], more=keys)
     except EngineError as error:
         raise explained(error) from None
 

@@ -62,8 +62,8 @@ def is_two_way(plan: Plan) -> bool:
     return bool(plan.get("probes")) or any(_is_up(flow) for flow in plan["flows"])
 
 
-def _is_up(one: FlowPlan | ProbePlan) -> bool:
-    return one.get("direction") == "up"
+def _is_up(item: FlowPlan | ProbePlan) -> bool:
+    return item.get("direction") == "up"
 
 
 def ways(plan: Plan, queues: Sequence[Queue], python: str) -> dict[str, Way]:
@@ -195,7 +195,7 @@ def receiver(plan: Plan, tuned: dict[str, str], steps: Sequence[Step], ends: Seq
     """The receiver's script: it serves, and writes down the queue's counters, until it is told to stop or nobody came
     for too long.
     """
-    servers = [f"{shlex.join(server(one))} >{i}.server.json 2>{i}.server.err &\n" for i, one in enumerate(ends)]
+    servers = [f"{shlex.join(server(end))} >{i}.server.json 2>{i}.server.err &\n" for i, end in enumerate(ends)]
     servers.append(_listening(ends))
     half_seconds = 2 * (-(-plan["duration_ns"] // 10**9) + PATIENCE_S)
     body = f"""\
@@ -284,7 +284,7 @@ def _listening(served: Sequence[Ends]) -> str:
     """Waits until all servers listen."""
     if not served:
         return ""
-    first, last = min(one.server_port for one in served), max(one.server_port for one in served)
+    first, last = min(end.server_port for end in served), max(end.server_port for end in served)
     return f"""\
 tries=0
 while [ "$(ss -tlnH 'sport >= :{first} and sport <= :{last}' | wc -l)" -lt {len(served)} ]; do
@@ -298,7 +298,7 @@ def _sockets(sending: Sequence[Ends]) -> str:
     """Writes down what the sockets of flows say."""
     if not sending:
         return ""
-    first, last = min(one.data_port for one in sending), max(one.data_port for one in sending)
+    first, last = min(end.data_port for end in sending), max(end.data_port for end in sending)
     return f"poll ss -tinH 'sport >= :{first} and sport <= :{last}' >sockets.txt 2>sockets.err &\npolling=$!\n"
 
 

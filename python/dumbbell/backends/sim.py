@@ -51,7 +51,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
     _check_ticks(request)
     plan, own = request.planned.plan, request.own
-    with ResultFolder(request, folder) as made:
+    with ResultFolder(request, folder) as results:
         native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})
-        summary = json.loads(_native.run(json.dumps(plan), str(made.path), request.progress, native, request.watch))
-        return made.finish(summary, controllers=own.record())
+        summary = json.loads(_native.run(json.dumps(plan), str(results.path), request.progress, native, request.watch))
+        return results.finish(summary, controllers=own.record())

@@ -101,13 +101,13 @@ def _put(numbers: dict[str, float], name: str, text: str) -> None:
 
 
 def _bbr(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for part in text.split(","):
         name, _, value = part.partition(":")
         match = re.match(r"([0-9.]+)([KMGT]?)(bps)?$", value)
         if match:
-            found[name] = float(match.group(1)) * _BITS[match.group(2)]
-    return found
+            values[name] = float(match.group(1)) * _BITS[match.group(2)]
+    return values
 
 
 def counters(said: str, handle: str) -> Counters | None:
@@ -115,9 +115,9 @@ def counters(said: str, handle: str) -> Counters | None:
     for block in re.split(r"^(?=qdisc )", said, flags=re.M):
         if block.split()[2:3] != [handle]:
             continue
-        found = _COUNTERS.search(block)
-        if found:
-            sent, packets, dropped, backlog, waiting = found.groups()
+        matched = _COUNTERS.search(block)
+        if matched:
+            sent, packets, dropped, backlog, waiting = matched.groups()
             marks = sum(int(count) for count in _MARKS.findall(block))
             return Counters(int(sent), int(packets), int(dropped), _size(backlog), int(waiting), marks)
     return None

@@ -121,13 +121,13 @@ def _check_path(plan: Plan) -> None:
                 "got parameters, wanted none with --on ssh: the hosts run their own controllers unchanged",
             )
     routed: list[FlowPlan | ProbePlan] = [*plan["flows"], *plan.get("probes", [])]
-    for i, one in enumerate(routed):
-        if one["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
+    for i, item in enumerate(routed):
+        if item["rtt_ns"] != plan["flows"][0]["rtt_ns"]:
             raise ScenarioError(
-                f"flow[{i if i < len(plan['flows']) else one['table']}].rtt",
+                f"flow[{i if i < len(plan['flows']) else item['table']}].rtt",
                 "differs from another flow's, wanted the same for all flows with --on ssh: there is one real path",
             )
-        if not _is_left_alone(one):
+        if not _is_left_alone(item):
             raise ScenarioError(
                 "path",
                 "loses, delays or reorders packets, wanted no impairment with --on ssh, whose path is real; --on netem"
@@ -232,8 +232,8 @@ def ends_of(plan: Plan, facts: Facts, port: int) -> list[script.Ends]:
     hosts = (facts.source, facts.target)
     both = enumerate([*plan["flows"], *plan.get("probes", [])])
     return [
-        script.Ends(*(hosts[::-1] if one.get("direction") == "up" else hosts), port + i, script.DATA_PORT + i)
-        for i, one in both
+        script.Ends(*(hosts[::-1] if item.get("direction") == "up" else hosts), port + i, script.DATA_PORT + i)
+        for i, item in both
     ]
 
 

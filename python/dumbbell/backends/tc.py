@@ -193,11 +193,11 @@ def keys_of(table: str) -> Iterator[None]:
 
 def leaf(qdisc: dict[str, Any]) -> Argv:
     """Kind and options of a queue discipline of a plan, as `tc` takes them."""
-    made = _LEAVES.get(qdisc["kind"])
-    if made is None:
+    write = _LEAVES.get(qdisc["kind"])
+    if write is None:
         known = f"one of: {', '.join(_LEAVES)}; --on sim and linux have more"
         raise wrong("path.qdisc", qdisc["kind"], known, list(_LEAVES))
-    return made(qdisc)
+    return write(qdisc)
 
 
 def _fifo(q: dict[str, Any]) -> Argv:
@@ -321,12 +321,12 @@ def netem(stages: list[dict[str, Any]], at: str, *, in_virtual_time: bool = Fals
                 kind,
                 "each kind once on each side of the link, because one netem does all of them; --on linux has chains",
             )
-        made = _STAGES.get(kind)
-        if made is None:
+        write = _STAGES.get(kind)
+        if write is None:
             raise wrong(
                 f"{at}.impair", kind, f"one of {', '.join(_STAGES)}, which netem has; --on linux has the others"
             )
-        words[kind] = _varying(stage, at) if kind == "delay" and in_virtual_time else made(stage, at)
+        words[kind] = _varying(stage, at) if kind == "delay" and in_virtual_time else write(stage, at)
     all_words = tuple(word for kind in _STAGES for word in words.get(kind, ()))
     return ("netem", "limit", str(_NETEM_LIMIT), *all_words) if all_words else None
 

@@ -76,35 +76,35 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     plan = request.planned.plan
     kernel = _kernel(request)
     loaded = controllers.load(plan, request.own, kernel, ours=_is_ours(request))
-    made_for = script.guest(plan, loaded)
-    with ResultFolder(request, folder) as made:
-        raw = made.path / "raw"
-        _write(raw, made_for, loaded.files)
+    told = script.guest(plan, loaded)
+    with ResultFolder(request, folder) as results:
+        raw = results.path / "raw"
+        _write(raw, told, loaded.files)
         guest.boot(
             kernel,
             raw,
-            init=made_for.script,
-            memory_mb=made_for.memory_mb,
+            init=told.script,
+            memory_mb=told.memory_mb,
             seed=plan["seed"],
             tick=_tick(raw, request.progress),
         )
-        summary = Measured(plan, raw).write(made.path)
+        summary = Measured(plan, raw).write(results.path)
         if plan["record"]["pcap"]:
-            (raw / "trace.pcap").rename(made.path / "trace.pcap")
+            (raw / "trace.pcap").rename(results.path / "trace.pcap")
         shutil.rmtree(raw)
         more = {"kernel": f"Linux {kernel.release}, {kernel.hz} Hz, in virtual time", "hosts": _hosts(kernel, loaded)}
-        return made.finish(summary, controllers=request.own.record(), hz=kernel.hz, more=more)
+        return results.finish(summary, controllers=request.own.record(), hz=kernel.hz, more=more)
 
 
 def _is_ours(request: Request) -> bool:
     return request.backend == "uml-ours"
 
 
-def _write(raw: Path, made_for: Guest, modules: Mapping[str, Path]) -> None:
+def _write(raw: Path, told: Guest, modules: Mapping[str, Path]) -> None:
     from . import store
 
     raw.mkdir()
-    for name, text in made_for.files.items():
+    for name, text in told.files.items():
         (raw / name).write_text(text, encoding="ascii")
     for name, file in {**modules, "agent": store.program("agent")}.items():
         shutil.copy(file, raw / name)

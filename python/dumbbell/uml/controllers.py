@@ -74,14 +74,17 @@ def load(plan: Plan, own: Own, kernel: Kernel, *, ours: bool) -> Loaded:
     from . import modules
 
     wanted = instances(plan, own, ours=ours)
-    names = _kernel_names([one for one in dict.fromkeys(wanted) if one is not None])
-    made = modules.build(list(names.values()), kernel.tree, kernel.modules, arch="um") if names else []
-    found = dict(zip(names, made, strict=True))
+    names = _kernel_names([instance for instance in dict.fromkeys(wanted) if instance is not None])
+    modules_ = modules.build(list(names.values()), kernel.tree, kernel.modules, arch="um") if names else []
+    built = dict(zip(names, modules_, strict=True))
     return Loaded(
-        [flow["cca"] if one is None else found[one].kernel_name for flow, one in zip(plan["flows"], wanted)],
-        {f"{module.file.stem}.ko": module.file for module in found.values()},
-        [_loading(module.file, dict(one.params)) for one, module in found.items()],
-        [module.kernel_name for one, module in found.items() if plan["record"]["states"] and _reports(one)],
+        [
+            flow["cca"] if instance is None else built[instance].kernel_name
+            for flow, instance in zip(plan["flows"], wanted)
+        ],
+        {f"{module.file.stem}.ko": module.file for module in built.values()},
+        [_loading(module.file, dict(instance.params)) for instance, module in built.items()],
+        [module.kernel_name for instance, module in built.items() if plan["record"]["states"] and _reports(instance)],
     )
 
 
@@ -93,18 +96,20 @@ def _kernel_names(wanted: list[Instance]) -> dict[Instance, Wanted]:
 
     from .modules import Wanted
 
-    made: dict[Instance, Wanted] = {}
-    for one in wanted:
-        number = sum(other.cca == one.cca for other in made)
+    named: dict[Instance, Wanted] = {}
+    for instance in wanted:
+        number = sum(other.cca == instance.cca for other in named)
         tail = f"_{number + 1}" if number else ""
-        made[one] = Wanted(one.source, f"{_native.kernel_name(one.cca)[: NAME_MAX - len(tail)]}{tail}")
-    return made
+        named[instance] = Wanted(instance.source, f"{_native.kernel_name(instance.cca)[: NAME_MAX - len(tail)]}{tail}")
+    return named
 
 
 def _loading(file: Path, params: Mapping[str, int]) -> str:
     return " ".join([f"{file.stem}.ko", *(f"{name}={value}" for name, value in params.items())])
 
 
-def _reports(one: Instance) -> bool:
+def _reports(instance: Instance) -> bool:
     """A Linux module of the user's is compiled as it is, and reports nothing."""
-    return one.source == one.cca or "cca.h" in Path(one.source).read_text(encoding="utf-8", errors="replace")
+    return instance.source == instance.cca or "cca.h" in Path(instance.source).read_text(
+        encoding="utf-8", errors="replace"
+    )

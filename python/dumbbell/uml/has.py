@@ -37,13 +37,13 @@ def _has_header(tree: Path, name: str) -> bool:
 
 def _present(tree: Path, names: list[str]) -> set[str]:
     """Those of the names that stand in headers of the tree."""
-    found: set[str] = set()
+    present: set[str] = set()
     if not names:
-        return found
+        return present
     wanted = re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})\b".encode())
     for pattern in _LOOKED:
         for path in tree.glob(pattern):
-            found.update(match.decode() for match in wanted.findall(path.read_bytes()))
-            if found.issuperset(names):
-                return found
-    return found
+            present.update(match.decode() for match in wanted.findall(path.read_bytes()))
+            if present.issuperset(names):
+                return present
+    return present

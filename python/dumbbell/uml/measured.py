@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,10 +93,10 @@ class Measured:
     @cached_property
     def samples(self) -> list[list[Row]]:
         """Of each flow its samples, in order."""
-        found: list[list[Row]] = [[] for _ in self.flows]
+        by_flow: list[list[Row]] = [[] for _ in self.flows]
         for row in self.rows("samples"):
-            found[row["flow"]].append(row)
-        return found
+            by_flow[row["flow"]].append(row)
+        return by_flow
 
     @cached_property
     def link_ends(self) -> dict[int, Row]:
@@ -111,17 +112,17 @@ class Measured:
     def reports(self) -> dict[int, dict[int, Estimates]]:
         """Of each flow what a controller of ours said at each sample, by its time."""
         ports = {f"{source}": i for i, source in enumerate(self.sources)}
-        found: dict[int, dict[int, Estimates]] = {}
+        by_flow: dict[int, dict[int, Estimates]] = {}
         for stamp, _, lines in _parts(self.folder / "reports"):
             if not lines:
                 continue
             names = lines[0].split()
             for line in lines[1:]:
-                one = dict(zip(names, line.split()))
-                i = ports.get(one["local"])
+                fields = dict(zip(names, line.split()))
+                i = ports.get(fields["local"])
                 if i is not None:
-                    found.setdefault(i, {})[int(stamp)] = _estimates(one)
-        return found
+                    by_flow.setdefault(i, {})[int(stamp)] = _estimates(fields)
+        return by_flow
 
     @cached_property
     def sources(self) -> list[str]:
@@ -137,12 +138,12 @@ class Measured:
 
     def netstat(self, namespace: str) -> dict[str, int]:
         """TcpExt of a namespace."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for names, values in pairwise(self.counters.get((namespace, "/proc/self/net/netstat"), [])):
             if names.startswith("TcpExt:") and values.startswith("TcpExt:"):
-                found = {name: int(value) for name, value in zip(names.split()[1:], values.split()[1:])}
+                counts = {name: int(value) for name, value in zip(names.split()[1:], values.split()[1:])}
                 break
-        return found
+        return counts
 
     def data_lost(self, i: int) -> int:
         """Data packets of a flow that netem lost (`network.Network` says where it impairs them)."""
@@ -151,12 +152,12 @@ class Measured:
 
     def _netem_drops(self, i: int) -> dict[tuple[str, str], int]:
         """What each netem of a flow alone dropped, by its namespace and device."""
-        found = {}
+        drops = {}
         for (namespace, name), lines in self.counters.items():
             what, _, device = name.partition(f" {i} ")
             if what == "netem" and device:
-                found[namespace, device] = int(lines[0].split()[2])
-        return found
+                drops[namespace, device] = int(lines[0].split()[2])
+        return drops
 
     def link_drops(self, i: int) -> tuple[int, int]:
         """Packets of a flow that the links of its data dropped, and of these, that policers refused: known where no
@@ -189,26 +190,26 @@ class Measured:
 
     def warnings(self) -> list[str]:
         """What shaped the result besides the path."""
-        found = script.warnings(self.plan)
+        texts = script.warnings(self.plan)
         for namespace, who in [(f"s{i}", f"flow {i}") for i in range(len(self.flows))] + [("d", "receivers")]:
             moved = [
                 f"{name} {count}" for name, count in self.netstat(namespace).items() if name in _SHORTAGES and count
             ]
             if moved:
-                found.append(f"{who}: the guest had too little memory ({', '.join(moved)})")
+                texts.append(f"{who}: the guest had too little memory ({', '.join(moved)})")
         waiting = self.counters.get(("-", "/proc/net/softnet_stat"), [])
         dropped = sum(int(line.split()[1], 16) for line in waiting)
         if dropped:
-            found.append(f"the guest itself dropped {dropped} packets between devices")
+            texts.append(f"the guest itself dropped {dropped} packets between devices")
         (lacking,) = self.counters.get(("-", "capture"), ["0"])
         if int(lacking):
-            found.append(f"trace.pcap lacks {lacking} packets, which the guest had no room for")
+            texts.append(f"trace.pcap lacks {lacking} packets, which the guest had no room for")
         for i, flow in enumerate(self.plan["flows"]):
             loses = any(stage["kind"] == "loss" for stage in flow["forward"] + flow["back"])
             beyond = sum(self._netem_drops(i).values())
             if not loses and beyond:
-                found.append(f"flow {i}: netem dropped {beyond} packets beyond its limit")
-        return found
+                texts.append(f"flow {i}: netem dropped {beyond} packets beyond its limit")
+        return texts
 
     def queue(self) -> list[dict[str, Any]]:
         """Rows of queue.parquet."""
@@ -404,9 +405,9 @@ def _of_bbr(row: Row) -> Estimates:
     )
 
 
-def _estimates(one: dict[str, str]) -> Estimates:
+def _estimates(fields: dict[str, str]) -> Estimates:
     """What a module says of a socket."""
-    there = {name: word for name, word in one.items() if word != "-"}
+    there = {name: word for name, word in fields.items() if word != "-"}
     numbers = {name: int(there[name]) for name in Estimates._fields if name != "state" and name in there}
     return Estimates(state=there.get("state"), **numbers)
 
@@ -436,7 +437,7 @@ def _sojourn_us(link: LinkView, at: int, bits: int) -> int:
     left = bits
     while left > 0:
         inside = at % period if period else at
-        step = bisect_right(link.steps, inside, key=lambda one: one[0]) - 1
+        step = bisect_right(link.steps, inside, key=itemgetter(0)) - 1
         rate = link.steps[step][1]
         following = link.steps[step + 1][0] if step + 1 < len(link.steps) else period
         if following is None:

@@ -80,7 +80,7 @@ def build(wanted: Sequence[Wanted], tree: Path, cache: Path, *, arch: str | None
     scratch = Temporary("modules")
     folder = scratch.path
     _native.write_sources(str(folder))
-    units = [_unit(one, folder) for one in wanted]
+    units = [_unit(item, folder) for item in wanted]
     _check_names(units)
     base = _digest([tree / file for file in _TREE_FILES] + sorted((folder / "cca").rglob("*.[ch]")), str(arch))
     kept = {unit: _kept(unit, cache, base) for unit in units}
@@ -215,19 +215,19 @@ def _kept(unit: _Unit, cache: Path, base: str) -> Path:
     return cache / _digest([unit.source, *beside], base, unit.stem, name) / f"{unit.stem}.ko"
 
 
-def _keep(made: Path, place: Path) -> None:
+def _keep(built: Path, place: Path) -> None:
     """Whole or not at all, also where another process does the same."""
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_name(f".{place.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    shutil.copyfile(made, part)
+    shutil.copyfile(built, part)
     part.replace(place)
 
 
 def _digest(files: Sequence[Path], *texts: str) -> str:
-    made = sha256()
+    digest = sha256()
     for part in (*(file.read_bytes() for file in files if file.exists()), *(text.encode() for text in texts)):
-        made.update(len(part).to_bytes(8, "little") + part)
-    return made.hexdigest()[:32]
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:32]
 
 
 # ---- make ----

@@ -72,10 +72,10 @@ class Network:
 
     def files(self) -> dict[str, str]:
         """Batches for `ip` and `tc`."""
-        made = {"namespaces": [f"netns add {name}" for name in self.hosts], "links": self.links}
-        made |= {f"{name}.ip": lines for name, lines in self.hosts.items()}
-        made |= {f"{name}.tc": lines for name, lines in self.queues.items() if lines}
-        return {name: "".join(f"{line}\n" for line in lines) for name, lines in made.items()}
+        batches = {"namespaces": [f"netns add {name}" for name in self.hosts], "links": self.links}
+        batches |= {f"{name}.ip": lines for name, lines in self.hosts.items()}
+        batches |= {f"{name}.tc": lines for name, lines in self.queues.items() if lines}
+        return {name: "".join(f"{line}\n" for line in lines) for name, lines in batches.items()}
 
     @property
     def has_hub(self) -> bool:
@@ -257,7 +257,7 @@ class Network:
         self.impaired.append((router, device, i))
         for stage in stages:
             for at, ns in ways.times(stage.get("steps") or [], stage.get("repeat_ns"), self.plan["duration_ns"]):
-                now = [{**one, "ns": ns} if one is stage else one for one in stages]
+                now = [{**other, "ns": ns} if other is stage else other for other in stages]
                 changed = tc.netem(now, key, in_virtual_time=True)
                 self.steps.append((at, 0, router, f"qdisc change dev {device} root {' '.join(changed or ())}"))
 
@@ -343,18 +343,18 @@ def _refuse_before_link_up(plan: Plan) -> None:
 
 def _behind(plan: Plan) -> tc.Argv | None:
     """What impairs packets after the bottleneck, which all flows have in common where that is the only link."""
-    found = []
+    netems = []
     for flow in routed(plan):
         stages = ways.around_link(flow["back" if flow.get("direction") == "up" else "forward"])[1]
         if any(stage.get("steps") for stage in stages):
             raise ScenarioError(
                 f"flow[{flow['table']}].rtt", "changes after the bottleneck, wanted before it with --on uml"
             )
-        found.append(tc.netem(stages, f"flow[{flow['table']}]", in_virtual_time=True))
-    if any(one != found[0] for one in found):
+        netems.append(tc.netem(stages, f"flow[{flow['table']}]", in_virtual_time=True))
+    if any(netem != netems[0] for netem in netems):
         raise ScenarioError(
             "flow",
             "flows are impaired differently after the bottleneck, wanted the same impairments with --on uml; --on sim"
             " and linux allow it",
         )
-    return found[0]
+    return netems[0]

@@ -107,7 +107,7 @@ def _specification(plan: Plan, net: Network, loaded: Loaded) -> str:
     far = [f"net/ipv4/ip_default_ttl {TTL}"] if net.has_hub else []
     for name in net.hosts:
         host = (_tuned(plan, host_of(plan, own[name])) if name in own else tuned) + far
-        lines += [f"set {name} {one}" for one in (host if name[0] in "sde" else ["net/ipv4/ip_forward 1"])]
+        lines += [f"set {name} {setting}" for setting in (host if name[0] in "sde" else ["net/ipv4/ip_forward 1"])]
     merges = int(plan["host"]["gro"])
     whole = [host["nic"] == "virtual" for host in hosts(plan)]
     for name, devices in net.devices.items():
@@ -142,8 +142,8 @@ def _specification(plan: Plan, net: Network, loaded: Loaded) -> str:
 def _tuned(plan: Plan, host: HostPlan) -> list[str]:
     """Kernel parameters of a host that is set like this, as the agent writes them."""
     flows: list[FlowPlan] = [{**flow, "host": {}} for flow in plan["flows"]]
-    one: Plan = {**plan, "host": host, "flows": flows}
-    tuned = {**sysctls(one), **IN_ONE_KERNEL}
+    alone: Plan = {**plan, "host": host, "flows": flows}
+    tuned = {**sysctls(alone), **IN_ONE_KERNEL}
     return [f"{name.replace('.', '/')} {value}" for name, value in tuned.items()]
 
 
@@ -154,16 +154,16 @@ def _settings(plan: Plan, flow: FlowPlan) -> dict[str, int]:
     host, work = plan["host"], flow["workload"]
     is_iperf3 = host["traffic"] == "iperf3"
     size = flow["size_bytes"]
-    made = {"block": _native.write_bytes(host["traffic"], size), "nodelay": int(host["nodelay"])}
+    settings = {"block": _native.write_bytes(host["traffic"], size), "nodelay": int(host["nodelay"])}
     if size is not None:
-        made["size"] = _native.iperf3_bytes(size) - IPERF3_GREETING if is_iperf3 else size
+        settings["size"] = _native.iperf3_bytes(size) - IPERF3_GREETING if is_iperf3 else size
     if is_iperf3 and work is None:
-        made["greeting"] = IPERF3_GREETING
+        settings["greeting"] = IPERF3_GREETING
     if host["traffic"] == "auto" and size is None and work is None:
-        made["lowat"] = _LOWAT
+        settings["lowat"] = _LOWAT
     if flow["max_rate_bps"] is not None:
-        made["max_rate"] = flow["max_rate_bps"] // 8
-    return made if work is None else {**made, **_APPLICATIONS[work["kind"]](work)}
+        settings["max_rate"] = flow["max_rate_bps"] // 8
+    return settings if work is None else {**settings, **_APPLICATIONS[work["kind"]](work)}
 
 
 def _on_off(work: Settings) -> dict[str, int]:
@@ -188,13 +188,13 @@ def _lengths(plan: Plan, i: int) -> list[int]:
     turns = (work["on"], work["off"]) if work["kind"] == "on_off" else (work["think"],)
     if not any(turn["exponential"] for turn in turns):
         return [turn["ns"] for turn in turns]
-    made: list[int] = []
+    lengths: list[int] = []
     left = flow["stop_ns"] - flow["start_ns"]
-    while left > 0 and len(made) < _LENGTHS_MAX:
+    while left > 0 and len(lengths) < _LENGTHS_MAX:
         drawn = [_drawn(turn, random) for turn in turns]
-        made += drawn
+        lengths += drawn
         left -= sum(drawn)
-    return made
+    return lengths
 
 
 def _drawn(turn: Settings, random: Random) -> int:
@@ -232,17 +232,17 @@ def refuse(plan: Plan) -> None:
 
 def warnings(plan: Plan) -> list[str]:
     """What of a plan the guest does in another way than the other back ends."""
-    found = []
+    texts = []
     if plan["host"]["gro"]:
         differs = "the guest merges what its device hands over at one instant"
-        found.append(f"host.gro: {differs}; the simulator and --on linux hold segments for up to 50 us")
+        texts.append(f"host.gro: {differs}; the simulator and --on linux hold segments for up to 50 us")
     for link, at in tc.links_of(plan):
         share = refilled(link, plan["duration_ns"])
         if share > REFILLED_TOLD:
-            found.append(
+            texts.append(
                 f"{at}.rate: each change fills the bucket of tbf: the link may send {share:.1%} more than allowed"
             )
-    return found
+    return texts
 
 
 def refilled(link: LinkPlan, duration_ns: int) -> float:

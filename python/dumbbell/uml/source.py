@@ -70,8 +70,8 @@ class Edit:
 def carried() -> list[str]:
     """The series that the distribution has a source package of, oldest first."""
     listed = _apt("apt-cache", "pkgnames", "linux-source-")
-    found = {match[1] for line in listed.splitlines() if (match := _PACKAGE.fullmatch(line.strip()))}
-    return sorted(found, key=store.version)
+    series = {match[1] for line in listed.splitlines() if (match := _PACKAGE.fullmatch(line.strip()))}
+    return sorted(series, key=store.version)
 
 
 def package(series: str) -> Package:
@@ -176,8 +176,8 @@ def release_of(tree: Path) -> str:
 
 def edits(hz: int) -> list[Edit]:
     """Of `edits.toml`, with this tick."""
-    made = [Edit(**one) for one in tomllib.loads(EDITS.read_text(encoding="utf-8"))["edit"]]
-    return [Edit(**{**vars(one), "put": one.put.replace("{hz}", str(hz)).removeprefix("\n")}) for one in made]
+    listed = [Edit(**edit) for edit in tomllib.loads(EDITS.read_text(encoding="utf-8"))["edit"]]
+    return [Edit(**{**vars(edit), "put": edit.put.replace("{hz}", str(hz)).removeprefix("\n")}) for edit in listed]
 
 
 def apply(edit: Edit, tree: Path) -> bool:
@@ -206,8 +206,8 @@ def settings() -> dict[str, bool]:
 
 def lacking(tree: Path) -> list[str]:
     """Settings that this series lacks and may. Raises EngineError for others that the configuration did not take."""
-    made = set((tree / ".config").read_text(encoding="utf-8").splitlines())
-    missing = {setting: may_lack for setting, may_lack in settings().items() if setting not in made}
+    configured = set((tree / ".config").read_text(encoding="utf-8").splitlines())
+    missing = {setting: may_lack for setting, may_lack in settings().items() if setting not in configured}
     if needed := [setting for setting, may_lack in missing.items() if not may_lack]:
         raise EngineError(f"the configuration of this series did not take {', '.join(needed)}")
     return list(missing)
@@ -243,8 +243,8 @@ def _take_archive(package_file: Path, into: Path) -> None:
     ):
         for member in tar:
             if member.isfile() and _ARCHIVE.fullmatch(member.name) and (inner := tar.extractfile(member)):
-                with into.open("wb") as made:
-                    shutil.copyfileobj(inner, made, 1 << 20)
+                with into.open("wb") as archive:
+                    shutil.copyfileobj(inner, archive, 1 << 20)
                 return
     raise ScenarioError("--source", f"{package_file.name} has no archive of Linux in it")
 
@@ -265,7 +265,7 @@ def _extract(tar: tarfile.TarFile, into: Path) -> None:
     link, a link that leads out of it, and what is neither file, folder nor symbolic link.
     """
     into.mkdir(parents=True, exist_ok=True)
-    made = {into}
+    folders = {into}
     for member in _needed(tar):
         path = into.joinpath(*PurePosixPath(member.name).parts[1:])
         try:
@@ -275,9 +275,9 @@ def _extract(tar: tarfile.TarFile, into: Path) -> None:
             if member.isdir():  # made with what is in it
                 continue
             for above in reversed([path.parent, *path.parent.parents]):
-                if above.is_relative_to(into) and above not in made:
+                if above.is_relative_to(into) and above not in folders:
                     make_folder(above)
-                    made.add(above)
+                    folders.add(above)
             if member.issym():
                 path.symlink_to(member.linkname)
             elif inner := tar.extractfile(member):

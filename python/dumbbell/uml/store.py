@@ -109,13 +109,13 @@ def find(series: str | None = None, hz: int = HZ) -> Kernel:
     """
     there = all_kernels()
     wanted = series or (SERIES if any(kernel.series == SERIES for kernel in there) or not there else there[-1].series)
-    found = [kernel for kernel in there if kernel.series == wanted]
-    if not found:
+    fitting = [kernel for kernel in there if kernel.series == wanted]
+    if not fitting:
         built = ", ".join(dict.fromkeys(kernel.series for kernel in there))
         more = f" (there is {built})" if built else ""
         option = "" if wanted == SERIES else f" --kernel {wanted}"
         raise EngineError(f"no Linux {wanted} for virtual time is built{more}: `dumbbell uml build{option}` makes it")
-    return min(found, key=lambda kernel: (kernel.hz != hz, abs(kernel.hz - HZ)))
+    return min(fitting, key=lambda kernel: (kernel.hz != hz, abs(kernel.hz - HZ)))
 
 
 def kernel_of(on: str, hz: int) -> Kernel:
@@ -177,11 +177,11 @@ def programs() -> list[Path]:
 def program(name: str) -> Path:
     """The static program of `agent/NAME.c`, compiled where this source has not been yet. Raises EngineError."""
     source = SOURCES / f"{name}.c"
-    made = programs_folder() / f"{name}-{program_key(name)[:16]}"
-    if not made.is_file():
-        made.parent.mkdir(parents=True, exist_ok=True)
-        _compile(source, made)
-    return made
+    built = programs_folder() / f"{name}-{program_key(name)[:16]}"
+    if not built.is_file():
+        built.parent.mkdir(parents=True, exist_ok=True)
+        _compile(source, built)
+    return built
 
 
 def program_key(name: str) -> str:
@@ -200,9 +200,9 @@ def _kernels() -> Iterator[Kernel]:
             yield kernel
 
 
-def _compile(source: Path, made: Path) -> None:
+def _compile(source: Path, built: Path) -> None:
     """Beside it and renamed, so that two that do this at once do not meet."""
-    part = made.with_name(f".{made.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    part = built.with_name(f".{built.name}.{os.getpid()}.{os.urandom(4).hex()}")
     command = ["gcc", "-O2", "-static", "-Wall", "-Werror", "-o", str(part), str(source)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -213,4 +213,4 @@ def _compile(source: Path, made: Path) -> None:
     if done.returncode:
         part.unlink(missing_ok=True)
         raise EngineError(f"{source.name}: gcc failed: {done.stderr.strip()[-500:]}")
-    part.rename(made)
+    part.rename(built)

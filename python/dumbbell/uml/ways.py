@@ -18,23 +18,23 @@ class Crossed(NamedTuple):
 
 def crossed(down: list[Stage]) -> list[Crossed]:
     """The links of a way down, in its order."""
-    found: list[Crossed] = []
+    links: list[Crossed] = []
     for stage in down:
         if stage["kind"] == "link":
-            found.append(Crossed(stage["link"], []))
-        elif found:
-            found[-1].after.append(stage)
-    return found
+            links.append(Crossed(stage["link"], []))
+        elif links:
+            links[-1].after.append(stage)
+    return links
 
 
 def netems(stages: list[Stage]) -> list[list[Stage]]:
     """These parts in groups that one netem after the other does: each does every kind once."""
-    found: list[list[Stage]] = []
+    groups: list[list[Stage]] = []
     for stage in stages:
-        if not found or any(one["kind"] == stage["kind"] for one in found[-1]):
-            found.append([])
-        found[-1].append(stage)
-    return found
+        if not groups or any(other["kind"] == stage["kind"] for other in groups[-1]):
+            groups.append([])
+        groups[-1].append(stage)
+    return groups
 
 
 def is_constant(stages: list[Stage]) -> bool:
