@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+import dumbbell
 from dumbbell import plan
 from dumbbell.plan import view as plan_view
 from dumbbell.scenario.file import from_text
@@ -121,3 +122,20 @@ def test_a_run_with_json_does_without_the_readers_libraries(tmp_path: Path) -> N
         check=True,
     )
     assert ran.stderr.strip() == "[]"
+
+
+def test_types_of_plans_and_manifests_are_looked_up_when_their_modules_are_imported(tmp_path: Path) -> None:
+    # msgspec looks them up at the first decoding otherwise, and crashes where two threads do that at once.
+    out = dumbbell.run(
+        {"duration": "1s", "path": {"rate": "5Mbps", "rtt": "20ms", "buffer": "1bdp"}, "flow": [{"cca": "reno"}]},
+        tmp_path / "out",
+    )
+    code = (
+        "import json, sys; from pathlib import Path; from dumbbell.plan import view; from dumbbell.results import manifest\n"
+        "called = []; folder = Path(sys.argv[1])\n"
+        "sys.setprofile(lambda frame, *_: called.append(frame.f_code.co_filename))\n"
+        "view.view(json.loads((folder / 'manifest.json').read_text())['plan']); manifest.read(folder)\n"
+        "sys.setprofile(None); print([name for name in called if 'msgspec' in name])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(out[0].folder)], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

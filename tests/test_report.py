@@ -295,6 +295,18 @@ def test_the_verdict_of_a_sweep_finds_flows_by_their_table(tmp_path: Path) -> No
     assert float(long.split()[2]) > 90
 
 
+def test_folders_need_not_vary_the_same_links(tmp_path: Path) -> None:
+    path = {"rate": "8Mbps", "rtt": "20ms", "buffer": "1bdp"}
+    plain = {"name": "plain", "duration": "1s", "path": {**path, "rtt": ["20ms", "30ms"]}, "flow": [{"cca": "reno"}]}
+    link = {"name": "access", "rate": ["6Mbps", "9Mbps"], "buffer": "1bdp"}
+    flow = {"cca": "reno", "via": ["bottleneck", "access"]}
+    for scenario in (plain, {**plain, "name": "linked", "path": path, "link": [link], "flow": [flow]}):
+        dumbbell.run(scenario, tmp_path / str(scenario["name"]))
+    folders = [str(tmp_path / name) for name in ("plain", "linked")]
+    said = " ".join(document(gather(folders, start_s=None, end_s=None, title=None), tmp_path / "page.html")["verdict"])
+    assert "rate of link access 6 Mbit/s" in said
+
+
 def test_repetitions_and_distributions_find_flows_by_their_table(tmp_path: Path) -> None:
     text = f'duration = "2s"\nrepetitions = 4\n[path]\n{LINK}\n{BY_CHANCE}'
     runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "chance")

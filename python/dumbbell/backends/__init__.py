@@ -49,6 +49,8 @@ class Kind(NamedTuple):
         Whether controllers tell their states, because they are not the kernel's own.
     estimates_queue
         Whether the waiting time of a queue is its backlog over the rate, because `tc` tells none.
+    recorded
+        What a manifest calls it; its own name unless given.
     stack
         Of real kernels: back ends with the same one differ in nothing but their kernel, or in the origin of their
         controllers.
@@ -69,6 +71,7 @@ class Kind(NamedTuple):
     has_states: bool = False
     estimates_queue: bool = False
     stack: str = ""
+    recorded: str = ""
 
 
 #: Linux in virtual time, whose tables are made by what turns a plan into a guest and its files into tables.
@@ -122,6 +125,7 @@ KINDS = {
         text="ray://, ray://HOST:PORT: the simulator on a cluster of Ray (docs/sweep.md)",
         has_qlog=True,
         has_states=True,
+        recorded="sim",
     ),
 }
 

@@ -24,7 +24,7 @@ def digests(request: Request) -> dict[str, str]:
     built-in controllers that it names. In virtual time of the kernel as well; raises EngineError where there is none.
     """
     known, kind = _known(), backends.kind(request.on)
-    if request.recorded != "sim" and not kind.has_kernels:
+    if not kind.is_exact and not kind.has_kernels:
         return {"all": known["all"]}
     of_engine = {"engine": known["engine"], **_kernel(request)}
     return of_engine | {f"cca/{cca}": known[f"cca/{cca}"] for cca in _built_in(request) if f"cca/{cca}" in known}
@@ -34,8 +34,8 @@ def _program(request: Request) -> dict[str, Any]:
     """What turns the plan into tables."""
     known, kind = _known(), backends.kind(request.on)
     ours = {cca: known.get(f"cca/{cca}", "") for cca in _built_in(request)}
-    if request.recorded == "sim":
-        return {"on": "sim", "engine": known["engine"], "controllers": ours}
+    if kind.is_exact:
+        return {"on": request.recorded, "engine": known["engine"], "controllers": ours}
     program: dict[str, Any] = {"on": request.on, "sources": _sources(kind.sources)}
     if kind.has_kernels:
         return {**program, "engine": known["engine"], "controllers": ours, **_kernel(request)}

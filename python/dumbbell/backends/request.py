@@ -57,4 +57,6 @@ class Request(NamedTuple):
     @property
     def recorded(self) -> str:
         """What a manifest calls the back end: on a cluster it is the simulator that runs."""
-        return "sim" if self.backend == "ray" else self.on
+        from . import KINDS
+
+        return KINDS[self.backend].recorded or self.on

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 from dumbbell import backends, units
 from dumbbell.results import figures
 from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck, shown
+from dumbbell.results.experiment import Key
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval, Sample
-from dumbbell.results.texts import interval_text, lacking_text
+from dumbbell.results.texts import interval_text, lacking_text, percent
 
 from . import table
 from .commands import terminal_width
@@ -102,7 +103,7 @@ def all_columns(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> li
         cells = [cell(name, row.values.get(name)) for row in rows]
         if figure(name).of_run:
             cells = ["" if repeated else text for text, repeated in zip(cells, repeats)]
-        if name == "marks" and not asked.columns and not any(row.value(name) for row in rows):
+        if figure(name).is_quiet and not asked.columns and not any(row.value(name) for row in rows):
             continue
         rank = 0 if asked.columns else figure(name).rank
         columns.append(Column(name, head(name, several=several), cells, rank=rank))
@@ -271,6 +272,7 @@ class _Line(NamedTuple):
     """What a line of the tables of links and of probes is of: repetitions of one combination in one folder."""
 
     folder: str
+    experiment: Key
     run: str
     name: str
 
@@ -292,7 +294,7 @@ def _links(parts: Sequence[Part]) -> str:
         for run in part.runs:
             if len(run.result.plan.recorded_links) > 1:
                 for link, values in figures.link_rows(run, names):
-                    cells.setdefault(_Line(part.folder, _named(run), link), []).append(values)
+                    cells.setdefault(_Line(part.folder, run.experiment, _named(run), link), []).append(values)
     if not cells:
         return ""
     columns = _line_columns(parts, list(cells), "link")
@@ -316,16 +318,16 @@ def _probes(parts: Sequence[Part]) -> str:
         for run in part.runs:
             for number, planned in enumerate(run.result.plan.probes):
                 rtts = metrics.probe_series(run.result, number, run.window)[1]
-                cells.setdefault(_Line(part.folder, _named(run), planned.name), []).append(rtts)
-    pooled = [np.concatenate(found) for found in cells.values()]
+                cells.setdefault(_Line(part.folder, run.experiment, _named(run), planned.name), []).append(rtts)
+    pooled = [np.concatenate(series) for series in cells.values()]
     answered = [rtts[~np.isnan(rtts)] for rtts in pooled]
     columns = [
         *_line_columns(parts, list(cells), "probes"),
         Column("sent", ("sent",), [str(rtts.size) for rtts in pooled]),
-        Column("lost", ("lost", "%"), [f"{100 * (1 - b.size / max(a.size, 1)):.2f}" for a, b in zip(pooled, answered)]),
+        Column("lost", ("lost", "%"), [percent(1 - b.size / max(a.size, 1), 2) for a, b in zip(pooled, answered)]),
     ]
-    for percent in (50, 95, 99, 100):
-        name = "max" if percent == 100 else f"p{percent}"
-        texts = [f"{np.percentile(rtts, percent):.1f}" if rtts.size else "" for rtts in answered]
+    for rank in (50, 95, 99, 100):
+        name = "max" if rank == 100 else f"p{rank}"
+        texts = [f"{np.percentile(rtts, rank):.1f}" if rtts.size else "" for rtts in answered]
         columns.append(Column(name, ("RTT", f"ms {name}"), texts))
     return "\n" + table.text(columns)

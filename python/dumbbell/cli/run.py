@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import backends, interrupts
 from dumbbell.errors import DiskFullError, ScenarioError
 from dumbbell.plan import warn
+from dumbbell.results.experiment import head
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.job import Job
 from dumbbell.runs.jobs import jobs_of
@@ -194,13 +195,7 @@ def line(manifest: dict[str, Any], folder: Path) -> dict[str, Any]:
         return lines.line([figures.measured(Result(folder))])
     summary = manifest["summary"]
     return {
-        "scenario": manifest["name"],
-        "vary": manifest["vary"],
-        "repetition": manifest["repetition"],
-        "seed": manifest["seed"],
-        "dir": str(folder),
-        "warnings": manifest["warnings"],
-        "wall_s": manifest["wall_s"],
+        **head(manifest, folder),
         "link": summary["link"],
         **({"links": summary["links"]} if summary.get("links") else {}),
         "jain": summary["jain"],

@@ -96,7 +96,7 @@ def versus(reference: Side, other: Side, *, strict: bool = False) -> list[Figure
 
 
 def _figure(name: str, reference: Sample, other: Sample, tolerance: Tolerance) -> Figure:
-    before, after = (fmean(side.known) if side.known else math.nan for side in (reference, other))
+    before, after = reference.interval.mean, other.interval.mean
     if math.isnan(before) or math.isnan(after):
         return Figure(name, before, after, math.nan, Verdict(FAILS, None, math.nan, "only one side has it"))
     near = tolerance.at(before)

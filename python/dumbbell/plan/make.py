@@ -23,7 +23,7 @@ from dumbbell.scenario.workloads import Probes
 
 from . import routes, warn
 from .planned import Case, Planned
-from .types import HostPlan
+from .types import HostPlan, RecordPlan
 
 if TYPE_CHECKING:
     from .types import FlowPlan, LinkPlan, MeasurePlan, Plan, ProbePlan, Settings
@@ -171,20 +171,20 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "ack_links": ack_links,
         "host": _host(case.host),
         "flows": _spread_starts(flows, case.host.start_jitter, seed),
-        "record": {
-            "samples": record.samples,
-            "queue": record.queue,
-            "events": record.events,
-            "pcap": record.pcap,
-            "states": record.states,
-        },
+        "record": _record(record),
         "limits": {"events_per_s": case.limits.events, "memory_bytes": case.limits.memory},
     }
-    if record.qlog:
-        made["record"]["qlog"] = True
     if probes:
         made["probes"] = probes
     return made
+
+
+def _record(record: Record) -> RecordPlan:
+    """What is kept, by the engine's names, which are those of the keys; `qlog` is left out where there is none."""
+    made: Any = {name: getattr(record, name) for name in RecordPlan.__annotations__ if name != "qlog"}
+    if record.qlog:
+        made["qlog"] = True
+    return made  # type: ignore[no-any-return]
 
 
 def _late_starts(case: Scenario) -> list[ScenarioError]:

@@ -22,7 +22,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import Meta, convert, structs
+from msgspec import Meta, convert, json, structs
 
 from dumbbell.units import FRAME_BYTES
 
@@ -353,8 +353,13 @@ class PlanView(fields.Plan, frozen=True, kw_only=True):
         return found
 
 
+#: Looks up the types of all fields now: msgspec would when it first converts, and crashes where two threads do that at
+#: once.
+json.Decoder(PlanView)
+
+
 def view(planned: Mapping[str, Any]) -> PlanView:
-    """The view of a plan as `plan.py` makes it; raises msgspec.ValidationError, which says where, if it is none."""
+    """The view of a plan as `make.py` makes it; raises msgspec.ValidationError, which says where, if it is none."""
     return convert(planned, PlanView)
 
 

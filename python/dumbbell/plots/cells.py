@@ -215,7 +215,10 @@ def collect(
         raise ResultError(f"{metric.name} is not reached in any run, because too few transfers or messages ended")
     if not cells:
         is_windowed = window is not None or results[0].plan.window is not None
-        raise ResultError(f"no run has {metric.name}: {_why(metric.name, windowed=is_windowed)}")
+        has_none = "it counts every packet of a whole run, so it has no window"
+        raise ResultError(
+            f"no run has {metric.name}: {has_none if metric.of_whole_runs and is_windowed else metric.absent}"
+        )
     drawn = {cell.number for cell in cells}
     return Collected(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking), unreached)
 
@@ -262,18 +265,6 @@ def _numbers(
             by_source.setdefault(source, {})[table] = number
             before[flows] += 1
     return by_source
-
-
-def _why(name: str, *, windowed: bool) -> str:
-    if name.startswith(("owd", "sojourn")) and windowed:
-        return "it counts every packet of a whole run, so it has no window"
-    if name.startswith(("fct", "unfinished")):
-        return "none of their flows has a size, or a number of answers, and completed"
-    if name.startswith("latency"):
-        return "none of their flows has a workload of messages"
-    if name == "jain":
-        return "it is of flows that were active all the time, and fewer than two of several were"
-    return "it was not recorded, or nothing arrived"
 
 
 def x_key(varied: dict[str, VariedKey], asked: str | None) -> VariedKey:

@@ -113,7 +113,7 @@ def fct(
     for kind, own in zip(kinds, _looks(kinds)):
         _, times, _, opened = by_label[kind.label]
         _distribution(sheet, kind.label, times, opened - times.size, own)
-    _time_axis(sheet.ax, "Completion time (s)", log=log)
+    _time_axis(sheet.ax, figure("fct").times_title, log=log)
     sheet.ax.set_ylabel("Share of flows (CDF)")
     for beside in sheet.axes[1:]:
         _slowdowns(sheet, beside, kinds, window)

@@ -160,9 +160,10 @@ class VariedKey(NamedTuple):
 
 
 def of(key: str, runs: Sequence[Result], values: Sequence[Any] | None = None) -> VariedKey:
-    """The key as these runs vary it."""
+    """The key as those of these runs vary it that have it."""
+    runs = [run for run in runs if key in run.vary] or runs
     distinct: list[Any] = []
-    for value in [run.vary[key] for run in runs if key in run.vary] if values is None else values:
+    for value in [run.vary[key] for run in runs] if values is None else values:
         if value not in distinct:
             distinct.append(value)
     title, unit = _title(key, runs)
@@ -200,7 +201,8 @@ def _title(key: str, runs: Sequence[Result]) -> tuple[str, str]:
         return (_FLOW_TITLES.get(rest) or _words(rest)) + whose, ""
     match = re.fullmatch(r"link\[(\d+)\]\.(.+)", key)
     if match:
-        return f"{_words(match[2])} of link {runs[0].plan.extra_link(int(match[1])).name}", ""
+        names = {run.plan.extra_link(int(match[1])).name for run in runs}
+        return f"{_words(match[2])} of {f'link {names.pop()}' if len(names) == 1 else f'link[{match[1]}]'}", ""
     return _words(key.removeprefix("path.").removeprefix("host.")), ""
 
 

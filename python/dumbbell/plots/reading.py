@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ResultError
+from dumbbell.results.catalogue import figure
 from dumbbell.results.windows import inside
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dumbbell.results.metrics import Column
 
 #: What an axis calls the round-trip times of a kernel.
-SMOOTHED = "Smoothed RTT (ms)"
+SMOOTHED = figure("srtt").times_title
 
 
 class Series(NamedTuple):
@@ -83,7 +84,7 @@ def rtt_column(*results: Result) -> tuple[str, str]:
     """
     measured = [result.samples for result in results if result.samples.num_rows]
     is_smoothed = any(_is_empty(table["rtt_us"]) and not _is_empty(table["srtt_us"]) for table in measured)
-    return ("srtt_us", SMOOTHED) if is_smoothed or not measured else ("rtt_us", "RTT (ms)")
+    return ("srtt_us", SMOOTHED) if is_smoothed or not measured else ("rtt_us", figure("rtt").times_title)
 
 
 def bins(window: Window, bin_s: float) -> Column:

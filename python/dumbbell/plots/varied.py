@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.results.statistic import mean_interval
+
 from . import cells, groups, look, style, ticks
 
 if TYPE_CHECKING:
@@ -277,7 +279,7 @@ def heat_maps(
         for cell in mine:
             row, column = up.index(cell.vary[y.key]), across.index(cell.vary[x.key])
             grid[row, column] = cell.interval(collected.metric)[0]
-            _number(ax, (column, row), cell, collected, norm, room=ticks.width_points(sheet, ax) / len(across))
+            _number(ax, (column, row), cell, norm, room=ticks.width_points(sheet, ax) / len(across))
         image = ax.imshow(grid, norm=norm, cmap="viridis", aspect="auto", origin="lower")
         ax.grid(visible=False)
         style.panel_title(sheet, ax, title)
@@ -291,13 +293,13 @@ def heat_maps(
     bar.outline.set_visible(False)
 
 
-def _number(ax: Axes, at: tuple[int, int], cell: Cell, collected: Collected, norm: Any, *, room: float) -> None:
+def _number(ax: Axes, at: tuple[int, int], cell: Cell, norm: Any, *, room: float) -> None:
     """The mean in its cell, and half the width of its interval below it."""
-    mean, low, high, _ = cell.interval(collected.metric)
+    mean, half, _ = mean_interval(cell.values)
     text = f"{mean:.3g}" if abs(mean) < 1000 else f"{mean:.0f}"
     size = min(8.0, 8.0 * (room - 2) / max(style.text_points(text, 8.0), 1.0))
-    if collected.is_repeated and high > low:
-        text += f"\n±{(high - low) / 2:.2g}"
+    if half > 0:  # nan for a single one
+        text += f"\n±{half:.2g}"
     shown = float(norm(mean)) if mean > 0 or not hasattr(norm, "clip") else 0.0
     ax.text(
         *at,

@@ -61,10 +61,10 @@ def _latencies(result: Result, group: Group | None, window: Window) -> Column:
 #: Title with unit, whether it is of groups of flows, and how its values are read.
 _Kind: TypeAlias = "tuple[str, bool, Callable[[Result, Group | None, Window], Column]]"
 KINDS: dict[str, _Kind] = {
-    "rtt": ("RTT (ms)", True, _rtts),
-    "queue": ("Time in the queue (ms)", False, _waits),
-    "fct": ("Completion time (s)", True, _completions),
-    "latency": ("Request latency (ms)", True, _latencies),
+    "rtt": (figure("rtt").times_title, True, _rtts),
+    "queue": (figure("sojourn").times_title, False, _waits),
+    "fct": (figure("fct").times_title, True, _completions),
+    "latency": (figure("latency").times_title, True, _latencies),
 }
 
 

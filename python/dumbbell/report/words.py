@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.plots import groups, look
 from dumbbell.results import figures
+from dumbbell.results.catalogue import figure, shown
 from dumbbell.results.experiment import repetitions
 from dumbbell.results.texts import mean_text, partly_text, percent_text
 from dumbbell.units import rate_text
@@ -13,15 +14,13 @@ from dumbbell.units import rate_text
 from .gathered import labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dumbbell.plan.view import LinkView, PlanView
     from dumbbell.results.catalogue import Measured
     from dumbbell.results.figures import Row
     from dumbbell.results.load import Result
 
-#: What the sentences are made of: figures of flows, and of each link that they tell of.
-_OF_FLOWS, _OF_LINK = ("goodput", "share", "jain"), ("utilization", "queue", "queue_p95")
 #: Most links of one run that are told of.
 _LINKS = 4
 #: Combinations that are told one by one; of more, the extremes are.
@@ -32,16 +31,8 @@ _BOTH_WAYS = "are of the flows down and up together, which cross different links
 
 def verdict(runs: Sequence[Measured]) -> list[str]:
     """Sentences; one for each combination where they are few, else what the smallest and the largest are."""
-    found = figures.over_repetitions(
-        [
-            row
-            for run in runs
-            for row in figures.rows(
-                run, [*_OF_FLOWS, *(name + at for at in _told_links(run.result.plan) for name in _OF_LINK)], by="table"
-            )
-        ]
-    )
-    cases, same = repetitions(found), repetitions(run.result for run in runs)
+    rows = [row for run in runs for row in figures.rows(run, _names(run.result.plan), by="table")]
+    cases, same = repetitions(figures.over_repetitions(rows)), repetitions(run.result for run in runs)
     first = {key: results[0] for key, results in same.items()}
     if not cases:
         return []
@@ -51,6 +42,12 @@ def verdict(runs: Sequence[Measured]) -> list[str]:
             (f"{names[key]}: " if len(cases) > 1 else "") + _of_case(rows, first[key]) for key, rows in cases.items()
         ]
     return _of_sweep(list(cases.values()), [same[key] for key in cases])
+
+
+def _names(plan: PlanView) -> list[str]:
+    """The figures that the sentences are made of: of flows, and of each link that they tell of."""
+    links = _told_links(plan)
+    return [name + at for name in shown("words") for at in (links if figure(name).of_link else ("",))]
 
 
 def _told_links(plan: PlanView) -> dict[str, LinkView]:
@@ -77,7 +74,7 @@ def _of_case(rows: Sequence[Row], run: Result) -> str:
 
 def _of_link(row: Row, at: str, link: LinkView) -> str:
     """How full a link was, and how long its queue; `at` names it in figures, empty for the only one that is told of."""
-    full, queue, late = (row.values.get(name + at) for name in _OF_LINK)
+    full, queue, late = (row.values.get(name + at) for name in ("utilization", "queue", "queue_p95"))
     if full is None:
         return ""
     rate = f" of {rate_text(link.rate_bps)}" if link.is_constant else ""
@@ -132,21 +129,19 @@ def _of_sweep(cases: Sequence[Sequence[Row]], runs: Sequence[Sequence[Result]]) 
     told = dict.fromkeys(at for same in runs for at in _told_links(same[0].plan))
     for at in told:
         link = f"link {at[1:]}" if at else "link"
-        said += _extremes(cases, names, "utilization" + at, f"The {link} was {{}} to {{}} % full", scale=100)
-        said += _extremes(
-            cases, names, "queue" + at, f"The queue{f' of {link}' if at else ''} was {{}} to {{}} ms long on average"
-        )
+        queue = f"The queue{f' of {link}' if at else ''} was {{}} to {{}} long on average."
+        said += _extremes(cases, names, "utilization" + at, percent_text, f"The {link} was {{}} to {{}} full.")
+        said += _extremes(cases, names, "queue" + at, lambda ms: f"{ms:.1f} ms", queue)
     return said
 
 
 def _extremes(
-    cases: Sequence[Sequence[Row]], names: Sequence[str], figure: str, text: str, *, scale: float = 1
+    cases: Sequence[Sequence[Row]], names: Sequence[str], name: str, say: Callable[[float], str], text: str
 ) -> list[str]:
     """The sentence on the smallest and the largest of a figure of the runs, with their cases; none where no run has it.
     `text` has a place for each.
     """
-    values = [(value, name) for rows, name in zip(cases, names) if (value := rows[0].value(figure)) is not None]
+    values = [(value, case) for rows, case in zip(cases, names) if (value := rows[0].value(name)) is not None]
     if not values:
         return []
-    low, high = min(values), max(values)
-    return [text.format(f"{low[0] * scale:.1f} ({low[1]})", f"{high[0] * scale:.1f}") + f" ({high[1]})."]
+    return [text.format(*(f"{say(value)} ({case})" for value, case in (min(values), max(values))))]

@@ -33,9 +33,9 @@ _WHICH = {
     "p99": ("_p99", "99th percentile"),
 }
 
-Place = Literal["table", "diff", "page", "repeated", "sweep", "links", "notebook"]
+Place = Literal["table", "diff", "page", "repeated", "sweep", "links", "notebook", "words"]
 """Where figures are shown unless others are asked for: tables of `show` and `run`, changes, the table of a report, its
-repetitions, its figures of a sweep, the table of several links, a notebook."""
+repetitions, its figures of a sweep, the table of several links, a notebook, the sentences of a report."""
 
 
 class Figure(NamedTuple):
@@ -67,6 +67,12 @@ class Figure(NamedTuple):
     """Where it is shown unless others are asked for."""
     rank: int = 20
     """A narrow terminal omits high ranks first."""
+    is_quiet: bool = False
+    """Whether a table leaves it out where it is zero in all rows, unless it is asked for."""
+    of_whole_runs: bool = False
+    """Whether it counts every packet of a whole run, so that a window has none."""
+    absent: str = "it was not recorded, or nothing arrived"
+    """Why a run has none."""
 
     @property
     def scale(self) -> int:
@@ -92,6 +98,11 @@ class Figure(NamedTuple):
     def axis_title(self) -> str:
         """Long title with unit, as in ``Goodput (Mbit/s)``."""
         return f"{self.long} ({self.axis_unit})" if self.axis_unit else self.long
+
+    @property
+    def times_title(self) -> str:
+        """Title with unit of the times that a statistic is of, as in ``Completion time (s)``."""
+        return f"{self.long.rpartition(', ')[0]} ({self.unit})"
 
     @property
     def heading(self) -> str:
@@ -140,14 +151,15 @@ def _statistics(
     return made
 
 
-_GOODPUT = readers.of_flows("goodput_mbps", metrics.goodput_bps, 1e-6)
+_GOODPUT = readers.of_flows("goodput_mbps", readers.mbps(metrics.goodput_bps))
 #: Where most figures of a table are.
 _OVERALL: tuple[Place, ...] = ("table", "diff", "page", "repeated", "sweep")
+_TIMES = "none of their flows has a size, or a number of answers, and completed"
 
 _ALL = [
     Figure(
         "goodput", "goodput", "Goodput", "Mbit/s", "goodput_mbps", 2, _GOODPUT,
-        over="sum", rank=1, shown=_OVERALL,
+        over="sum", rank=1, shown=(*_OVERALL, "words"),
     ),
     Figure(
         "goodput_flow_mean", "goodput a flow", "Goodput of a flow, mean", "Mbit/s", "goodput_flow_mean_mbps", 2,
@@ -163,12 +175,12 @@ _ALL = [
     ),
     Figure(
         "throughput", "throughput", "Throughput, retransmissions included", "Mbit/s", "throughput_mbps", 2,
-        readers.of_flows("", metrics.throughput_bps, 1e-6), over="sum",
+        readers.of_flows("", readers.mbps(metrics.throughput_bps)), over="sum",
     ),
     Figure(
         "share", "share", "Share of all goodput", "", "share", 3, readers.of_flows("share", metrics.share),
         over="sum", most=1.0,
-        rank=2, shown=(*_OVERALL, "notebook"),
+        rank=2, shown=(*_OVERALL, "notebook", "words"),
     ),
     Figure(
         "retrans_rate", "retrans", "Retransmitted segments", "%", "retrans_rate", 2,
@@ -185,15 +197,16 @@ _ALL = [
     *_statistics("rtt", "RTT", "ms", 1, readers.pooled(smoothed=False), mean=(20, ("sweep",))),
     *_statistics("owd", "One-way delay", "ms", 1, readers.one_way),
     *_statistics(
-        "fct", "Completion time", "s", 3, readers.times(metrics.completion_s, 1.0),
+        "fct", "Completion time", "s", 3, readers.times(metrics.completion_s, 1.0, _TIMES),
         mean=(3, _OVERALL), p99=(6, ("table", "sweep")),
     ),
     Figure(
         "unfinished", "unfinished", "Transfers or messages that did not complete", "", "unfinished", 0,
-        readers.of_flows("", readers.unfinished), over="sum", rank=10, shown=("table", "diff"),
+        readers.of_flows("", readers.unfinished), over="sum", rank=10, shown=("table", "diff"), absent=_TIMES,
     ),
     *_statistics(
-        "latency", "Request latency", "ms", 1, readers.times(metrics.latency_s, 1e3),
+        "latency", "Request latency", "ms", 1,
+        readers.times(metrics.latency_s, 1e3, "none of their flows has a workload of messages"),
         mean=(3, ("table", "diff", "sweep")), p99=(6, ("table", "sweep")),
     ),
     Figure(
@@ -205,7 +218,9 @@ _ALL = [
         readers.of_flows("", readers.in_bins(metrics.arrival_variation)),
     ),
     Figure(
-        "jain", "Jain", "Jain's index", "", "jain", 3, readers.jain, of_run=True, most=1.0, rank=9, shown=_OVERALL,
+        "jain", "Jain", "Jain's index", "", "jain", 3, readers.jain, of_run=True, most=1.0, rank=9,
+        shown=(*_OVERALL, "words"), absent="it is of flows that were active all the time, and fewer than two of several"
+        " were",
     ),
     Figure(
         "jain_all", "Jain all", "Jain's index of all these flows", "", "jain_all", 3, readers.of_each(_GOODPUT, jain),
@@ -217,11 +232,11 @@ _ALL = [
     ),
     Figure(
         "utilization", "util.", "Utilization of the bottleneck", "", digits=3, most=1.0, rank=4,
-        shown=(*_OVERALL, "links", "notebook"), **readers.of_links("utilization", readers.utilization),
+        shown=(*_OVERALL, "links", "notebook", "words"), **readers.of_links("utilization", readers.utilization),
     ),
     *_statistics(
         "queue", "Queueing delay over time", "ms", 1, readers.queue,
-        mean=(5, (*_OVERALL, "links", "notebook")), p95=(13, ("table", "sweep", "links")),
+        mean=(5, (*_OVERALL, "links", "notebook", "words")), p95=(13, ("table", "sweep", "links", "words")),
     ),
     *_statistics("sojourn", "Time of packets in the queue", "ms", 1, readers.sojourn),
     Figure(
@@ -229,7 +244,7 @@ _ALL = [
         shown=(*_OVERALL, "links"), **readers.of_links("drops", readers.counted("dropped_packets")),
     ),
     Figure(
-        "marks", "marks", "Packets marked at the bottleneck", "", digits=0, counts="packets", rank=14,
+        "marks", "marks", "Packets marked at the bottleneck", "", digits=0, counts="packets", rank=14, is_quiet=True,
         shown=("table", "page", "sweep", "links"), **readers.of_links("marks", readers.counted("marked_packets")),
     ),
     Figure(

@@ -15,6 +15,13 @@ def key_of(scenario: str, vary: Mapping[str, Any]) -> Key:
     return scenario, json.dumps(vary, sort_keys=True)
 
 
+def head(manifest: Any, folder: object) -> dict[str, Any]:
+    """What the object of a run begins with in JSON, from its manifest as JSON or as `manifest.py` has it."""
+    names = {"scenario": "name", **{name: name for name in ("vary", "repetition", "seed")}}
+    begin = {name: manifest[key] for name, key in names.items()}
+    return {**begin, "dir": str(folder), "warnings": manifest["warnings"], "wall_s": manifest["wall_s"]}
+
+
 class Repetition(Protocol):
     """A run, or what is of one."""
 

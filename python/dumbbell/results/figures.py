@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.units import value_text
 
 from . import metrics
-from .catalogue import Measured, figure
+from .catalogue import FIGURES, Measured, figure
 from .experiment import Key, key_of
 from .manifest import FlowSummary, LinkSummary, Summary
-from .statistic import Interval, Sample, finite, joined, known
+from .statistic import Interval, Sample, joined, known
 from .texts import several, transport
 from .windows import chosen_flows, inside
 
 if TYPE_CHECKING:
-    from dumbbell.plan.view import Window
-
     from .result import Result
 
 #: Runs with more flows than this are shown by table by default.
@@ -218,40 +216,34 @@ def summary(run: Measured) -> Summary:
     if run.window is None:
         return run.result.summary
     result, window = run.result, run.window
-    flows = tuple(_flow_summary(result, i, window) for i in range(len(result.plan.flows)))
-    links = tuple(_link_summary(result, i, window) for i in range(len(result.plan.recorded_links)))
+    flows = tuple(_flow_summary(run, i) for i in range(len(result.plan.flows)))
+    links = tuple(_link_summary(run, i) for i in range(len(result.plan.recorded_links)))
     counted = metrics.steady_flows(result, window)
     return Summary(
         link=links[0], links=links[1:], flows=flows, jain=metrics.jain_index(result, window), jain_flows=len(counted)
     )
 
 
-def _flow_summary(result: Result, flow: int, window: Window) -> FlowSummary:
-    planned, whole = result.plan.flows[flow], result.summary.flows[flow]
-    srtt, times = metrics.rtt_ms(result, flow, window, smoothed=True), metrics.completion_times_s(result, flow, window)
-    goodput = metrics.goodput_bps(result, flow, window)
+def _flow_summary(run: Measured, flow: int) -> FlowSummary:
+    result, window = run.result, run.window
+    planned, fields = result.plan.flows[flow], FlowSummary.__struct_fields__
+    read: dict[str, Any] = {
+        one.field: one.value(run, [flow]) for one in FIGURES.values() if not one.of_run and one.field in fields
+    }
+    if read["goodput_mbps"] is None:
+        read["goodput_mbps"] = math.nan
     return FlowSummary(
-        name=planned.name, transport=planned.transport.kind, table=planned.table, cca=planned.cca, rtt_ms=whole.rtt_ms,
-        goodput_mbps=goodput / 1e6, goodput_bytes=round(metrics.goodput_bytes(result,
-            flow, window)),
-        share=metrics.share(result, flow, window), retrans_rate=metrics.retransmission_rate(result, flow, window),
-        srtt_mean_ms=finite(srtt.mean),
-        srtt_p95_ms=finite(srtt.p95), fct_s=float(times[0]) if times.size else None,
-        packets_sent=round(metrics.segments_sent(result, flow, window)),
+        name=planned.name, transport=planned.transport.kind, table=planned.table, cca=planned.cca,
+        rtt_ms=result.summary.flows[flow].rtt_ms, goodput_bytes=round(metrics.goodput_bytes(result, flow, window)),
+        packets_sent=round(metrics.segments_sent(result, flow, window)), **read,
     )  # fmt: skip
 
 
-def _link_summary(result: Result, link: int, window: Window) -> LinkSummary:
-    delay = metrics.queueing_delay_ms(result, window, link=link)
-    drops, marks = (
-        round(metrics.counted(result, name, window, link=link)) for name in ("dropped_packets", "marked_packets")
-    )
-    return LinkSummary(
-        utilization=metrics.utilization(result, window, link=link), queue_mean_ms=finite(delay.mean),
-        queue_p50_ms=finite(delay.p50), queue_p95_ms=finite(delay.p95), queue_p99_ms=finite(delay.p99),
-        drops=drops, marks=marks,
-        drop_rate=metrics.loss_rate(result, window, link=link),
-    )  # fmt: skip
+def _link_summary(run: Measured, link: int) -> LinkSummary:
+    read: dict[str, Any] = {
+        one.field: known(one.of_link(run.result, link, run.window)) for one in FIGURES.values() if one.of_link
+    }
+    return LinkSummary(**{**read, "drops": round(read["drops"]), "marks": round(read["marks"])})
 
 
 def link_rows(run: Measured, names: Iterable[str]) -> list[tuple[str, dict[str, float | None]]]:

@@ -11,6 +11,7 @@ from msgspec import to_builtins
 
 from . import figures
 from .catalogue import FIGURES, Measured, figure
+from .experiment import head
 from .figures import Row
 from .manifest import FlowSummary
 from .statistic import Interval, finite, mean_interval
@@ -29,22 +30,15 @@ def line(
     taken by table.
     """
     first = runs[0]
-    head: dict[str, Any] = {"scenario": first.result.name, "vary": first.result.vary}
     if len(runs) == 1:
-        run = first.result
-        head |= {
-            "repetition": run.repetition,
-            "seed": run.seed,
-            "dir": str(run.folder),
-            "warnings": run.warnings,
-            "wall_s": run.manifest.wall_s,
-        }
+        begin = head(first.result.manifest, first.result.folder)
     else:
         warned = dict.fromkeys(warning for run in runs for warning in run.result.warnings)
-        head |= {"n": len(runs), "dirs": [str(run.result.folder) for run in runs], "warnings": list(warned)}
+        begin = {"scenario": first.result.name, "vary": first.result.vary, "n": len(runs)}
+        begin |= {"dirs": [str(run.result.folder) for run in runs], "warnings": list(warned)}
     if first.window is not None:
-        head["window_s"] = list(first.window)
-    return {**head, **_of_run(runs), "flows": _flows(runs, names, by, only)}
+        begin["window_s"] = list(first.window)
+    return {**begin, **_of_run(runs), "flows": _flows(runs, names, by, only)}
 
 
 def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:

@@ -123,6 +123,11 @@ class _Version(Struct):
     schema_version: int
 
 
+#: Made here, because msgspec looks up the types of a struct when it is first decoded, and crashes where two threads do
+#: that at once, as the workers of `dumbbell run --json`.
+_VERSION, _MANIFEST = msgspec.json.Decoder(_Version), msgspec.json.Decoder(Manifest)
+
+
 def read(folder: Path) -> Manifest:
     """The manifest of a folder; raises ResultError that names the file and what is wrong in it."""
     path = folder / "manifest.json"
@@ -131,11 +136,11 @@ def read(folder: Path) -> Manifest:
     except UnreadableError as error:
         raise ResultError(f"{folder}: no result folder ({error})") from None
     try:
-        version = msgspec.json.decode(data, type=_Version).schema_version
+        version = _VERSION.decode(data).schema_version
         if version != SCHEMA_VERSION:
             age = "a newer" if version > SCHEMA_VERSION else "an older"
             raise ResultError(f"{folder}: format version {version}, wanted {SCHEMA_VERSION}: made by {age} dumbbell")
-        return msgspec.json.decode(data, type=Manifest)
+        return _MANIFEST.decode(data)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ResultError(f"{path}: damaged: {_said(error)}") from None
 

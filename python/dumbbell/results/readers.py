@@ -51,6 +51,11 @@ def of_flows(field: str, measure: Tables, scale: float = 1.0) -> Read:
     return read
 
 
+def mbps(measure: Tables) -> Tables:
+    """A rate in Mbit/s, of one in bit/s."""
+    return lambda result, flows, window: measure(result, flows, window) / 1e6
+
+
 def of_links(field: str, measure: Callable[[Result, Window | None, int], float]) -> dict[str, Any]:
     """How a figure of a link is read: the summary's field for a whole run, else from the tables; these also where an
     older version has made a summary without it.
@@ -99,9 +104,10 @@ def in_bins(measure: Callable[..., float]) -> Tables:
     return read
 
 
-def times(measure: Times, scale: float) -> Callable[[str, str], dict[str, Any]]:
-    """Times that were measured one by one, those of all flows taken together."""
+def times(measure: Times, scale: float, absent: str) -> Callable[[str, str], dict[str, Any]]:
+    """Times that were measured one by one, those of all flows taken together; `absent` says why there are none."""
     return lambda field, which: {
+        "absent": absent,
         "field": "fct_s" if field == "fct_mean_s" else field,
         "read": of_flows("", lambda result, flows, window: getattr(measure(result, flows, window), which), scale),
     }
@@ -125,7 +131,7 @@ def one_way(field: str, which: str) -> dict[str, Any]:
         delay: float = getattr(metrics.one_way_delay_ms(result, flows), which) if window is None else math.nan
         return delay
 
-    return {"field": field, "read": of_flows("", measure), "over": "mean"}
+    return {"field": field, "read": of_flows("", measure), "over": "mean", "of_whole_runs": True}
 
 
 def queue(field: str, which: str) -> dict[str, Any]:
@@ -137,7 +143,7 @@ def queue(field: str, which: str) -> dict[str, Any]:
 
 def sojourn(field: str, _: str) -> dict[str, Any]:
     """Time in the queue over packets of the whole run."""
-    return of_links(field, lambda *_: math.nan)
+    return {**of_links(field, lambda *_: math.nan), "of_whole_runs": True}
 
 
 def jain(run: Measured, _: Sequence[int]) -> float | None:

@@ -49,9 +49,14 @@ def _half(name: str, value: Interval, sign: str) -> str:
     return f" {sign} {half}" if half else ""
 
 
+def percent(fraction: float, digits: int = 1) -> str:
+    """A fraction in percent, below a heading that says so."""
+    return f"{100 * fraction:.{digits}f}"
+
+
 def percent_text(fraction: float) -> str:
     """A fraction in a sentence."""
-    return f"{100 * fraction:.1f} %"
+    return f"{percent(fraction)} %"
 
 
 def several(size: str, name: str, count: int) -> str:

@@ -190,4 +190,10 @@ def _are_for_processes(jobs: Sequence[Job], workers: int) -> bool:
     """Whether these are many, and plain: a controller of the user's own may have something to do with this process."""
     if len(jobs) < _RUNS_OF_PROCESS * workers or workers <= 1:
         return False
-    return _may_fork() and all(job.request.on == "sim" and not job.request.own for job in jobs)
+    return _may_fork() and all(_is_of_this_process(job.request.on) and not job.request.own for job in jobs)
+
+
+def _is_of_this_process(on: str) -> bool:
+    """Whether a run is the engine's alone, and not handed to other machines."""
+    kind = backends.kind(on)
+    return kind.is_exact and not kind.has_workers
