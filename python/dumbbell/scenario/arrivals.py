@@ -272,7 +272,7 @@ def expand(
         raise wrong(f"{at}.arrivals.rate", raw_at(arrivals, "rate"), f"at most {most} flows in all")
     from decimal import Context, localcontext
 
-    found: list[tuple[int, int]] = []
+    drawn: list[tuple[int, int]] = []
     with localcontext(Context(prec=30)):  # whatever the caller's is
         draws = Draws(seed, at)
         given = arrivals.sizes
@@ -284,7 +284,7 @@ def expand(
             now += int(-u.ln() * (10**9 * denominator) / numerator)
             if now >= end:
                 break
-            if len(found) == most:
+            if len(drawn) == most:
                 raise wrong(f"{at}.arrivals.rate", raw_at(arrivals, "rate"), f"at most {most} flows in all")
-            found.append((now, next(sizes)))
-    return found
+            drawn.append((now, next(sizes)))
+    return drawn

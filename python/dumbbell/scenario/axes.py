@@ -40,17 +40,17 @@ def of(scenario: Table, together: Sequence[Sequence[str]]) -> list[Axis]:
     """
     lists = dict(varied(scenario))
     groups = _groups(together, lists)
-    found = []
+    listed = []
     for path, values in lists.items():
         if path not in groups:
-            found.append(_axis({path: [path]}, lists, path))
+            listed.append(_axis({path: [path]}, lists, path))
             _once(path, [text for text, _ in values])
         elif path == groups[path][0]:
             _, at, names = groups[path]
             axis = _axis(names, lists, path)
             _once(at, [list(point.vary.values()) for point in axis.points])
-            found.append(axis)
-    return found
+            listed.append(axis)
+    return listed
 
 
 def _groups(
@@ -59,7 +59,7 @@ def _groups(
     """Of each key that goes with others: the first of them that is written, where they are said to, and what results
     call them all.
     """
-    made: dict[str, tuple[str, str, dict[str, list[str]]]] = {}
+    by_path: dict[str, tuple[str, str, dict[str, list[str]]]] = {}
     for i, group in enumerate(together):
         at = f"together[{i}]"
         names: dict[str, list[str]] = {}
@@ -71,24 +71,24 @@ def _groups(
         if len(members) < 2:
             raise wrong(at, list(group), "two keys or more that have lists of values")
         for path in members:
-            if path in made:
-                raise wrong(at, path, f"each key once; {made[path][1]} has it too")
+            if path in by_path:
+                raise wrong(at, path, f"each key once; {by_path[path][1]} has it too")
             if len(lists[path]) != len(lists[members[0]]):
                 raise ScenarioError(
                     at,
                     f"{members[0]} has {len(lists[members[0]])} values and {path} {len(lists[path])}, wanted as many"
                     " in each",
                 )
-        made |= dict.fromkeys(members, (members[0], at, names))
-    return made
+        by_path |= dict.fromkeys(members, (members[0], at, names))
+    return by_path
 
 
 def _meant(word: str, lists: Mapping[str, Values], at: str) -> list[str]:
     """The keys that a word stands for: itself, or without a number that of every table."""
-    found = [path for path in lists if word in (path, re.sub(r"\[\d+\]", "", path))]
-    if not found:
+    paths = [path for path in lists if word in (path, re.sub(r"\[\d+\]", "", path))]
+    if not paths:
         raise wrong(at, word, "a key that has a list of values: " + (", ".join(lists) or "there is none"), list(lists))
-    return found
+    return paths
 
 
 def _texts(values: Values) -> list[Any]:

@@ -53,10 +53,10 @@ class Forms(Kind):
     def __init__(self, base: type[Variant], *, words: bool = False, other: Kind | None = None) -> None:
         self.base, self.words, self.other = base, words, other
         self.bases: tuple[type[Variant], ...] = (base,)
-        found: list[dict[str, Any]] = [{"$ref": f"#/$defs/{base.__name__}"}]
-        found += [{"enum": list(base.FORMS)}] if words else []
-        found += [other.schema] if other else []
-        self.schema = {"anyOf": found}
+        schemas: list[dict[str, Any]] = [{"$ref": f"#/$defs/{base.__name__}"}]
+        schemas += [{"enum": list(base.FORMS)}] if words else []
+        schemas += [other.schema] if other else []
+        self.schema = {"anyOf": schemas}
 
     def take(self, value: object, at: str) -> Any:
         """The table, or the value of the other kind."""
@@ -90,14 +90,14 @@ class Each(Kind):
         if len(value) > self.most:
             raise wrong(at, f"{len(value)} tables", f"{self.most} at most")
         taken: list[Any] = []
-        found: list[ScenarioError] = []
+        errors: list[ScenarioError] = []
         for i, item in enumerate(value):
             try:
                 taken.append(self.item.take(item, f"{at}[{i}]"))
             except ScenarioError as error:
-                found += error.errors
-        if found:
-            raise together(found)
+                errors += error.errors
+        if errors:
+            raise together(errors)
         return tuple(taken)
 
 
@@ -111,7 +111,7 @@ def _kept(value: object, taken: object) -> Any:
     if isinstance(value, (str, int, float)):
         return value
     is_table = isinstance(taken, (Table, dict)) or (
-        type(taken) is tuple and any(isinstance(one, Table) for one in taken)
+        type(taken) is tuple and any(isinstance(item, Table) for item in taken)
     )
     return taken if is_table else raw(value)
 
@@ -144,9 +144,9 @@ class Key(Generic[W, T]):
         """Of a table that does not have the key: its default."""
         if table is None:
             return self
-        found: dict[str, Any] = table.__dict__
-        if self.name in found:  # declared with a "_" after its name
-            return found[self.name]
+        values: dict[str, Any] = table.__dict__
+        if self.name in values:  # declared with a "_" after its name
+            return values[self.name]
         return self.absent
 
     @property
@@ -171,13 +171,13 @@ class Key(Generic[W, T]):
             raise wrong(at, f"{len(value)} values", f"{VALUES_MAX} at most")
         values, texts = [], []
         for item in value:
-            one = self.kind.take(item, at)
-            if (isinstance(one, Table) and any(varied(one))) or (
-                isinstance(one, dict) and any(isinstance(inner, list) for inner in one.values())
+            taken_item = self.kind.take(item, at)
+            if (isinstance(taken_item, Table) and any(varied(taken_item))) or (
+                isinstance(taken_item, dict) and any(isinstance(inner, list) for inner in taken_item.values())
             ):
                 raise wrong(at, item, "one value for each of its keys, because the list around it varies already")
-            values.append(one)
-            texts.append(_kept(item, one))
+            values.append(taken_item)
+            texts.append(_kept(item, taken_item))
         return values, texts
 
 
@@ -199,14 +199,14 @@ class _SignatureOf:
             for base in reversed(table.__mro__)
             for name, hint in vars(base).get("__annotations__", {}).items()
         }
-        found = []
-        for name, one in table.KEYS.items():
+        parameters = []
+        for name, key in table.KEYS.items():
             given = name if name in hints or f"{name}_" not in hints else f"{name}_"
-            default = Parameter.empty if one.default is REQUIRED else one.default
-            found.append(
+            default = Parameter.empty if key.default is REQUIRED else key.default
+            parameters.append(
                 Parameter(given, Parameter.KEYWORD_ONLY, default=default, annotation=hints.get(given, Parameter.empty))
             )
-        return Signature(found)
+        return Signature(parameters)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(key,))
@@ -222,22 +222,22 @@ class Table:
     __signature__: ClassVar[Any] = _SignatureOf()
 
     def __init_subclass__(cls) -> None:
-        found = {
+        declared = {
             name: value
             for base in reversed(cls.__mro__)
             for name, value in vars(base).items()
             if isinstance(value, Key)
         }
-        cls.KEYS = {value.name: value for value in found.values()}
+        cls.KEYS = {value.name: value for value in declared.values()}
         cls.TEXT = " ".join((vars(cls).get("__doc__") or "").split())
-        if found:
+        if declared:
             cls.__doc__ = "\n".join(
                 [
                     cls.TEXT,
                     "",
                     "Parameters",
                     "----------",
-                    *(f"{name}\n    {value.doc}" for name, value in found.items()),
+                    *(f"{name}\n    {value.doc}" for name, value in declared.items()),
                 ]
             )
 
@@ -305,35 +305,35 @@ AnyTable = TypeVar("AnyTable", bound=Table)
 def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
     declared = type(table).KEYS
     values, texts = table.__dict__, {}
-    found: list[ScenarioError] = []
+    errors: list[ScenarioError] = []
     guessed: set[str] = set()
     if isinstance(table, Variant):
         given = {table.TAG: table.FORM, **given}
     for name, value in given.items():
         if name not in declared:
-            found.append(unknown_key(at, str(name), list(declared)))
+            errors.append(unknown_key(at, str(name), list(declared)))
             guessed.add(guess(str(name), list(declared)))
         elif value is not None:
             try:
                 values[name], texts[name] = declared[name].take(value, f"{at}.{name}" if at else name)
             except ScenarioError as error:
-                found += error.errors
+                errors += error.errors
                 guessed.add(name)
     values["_raw"] = texts
     for name, spec in declared.items():
         if spec.default is REQUIRED and name not in {*texts, *guessed, *table.excused()}:
-            found.append(ScenarioError(f"{at}.{name}" if at else name, f"missing: {spec.doc}"))
-    if found:
-        raise together(found)
+            errors.append(ScenarioError(f"{at}.{name}" if at else name, f"missing: {spec.doc}"))
+    if errors:
+        raise together(errors)
     table.check()
 
 
 def build(table: type[AnyTable], given: Mapping[Any, object], at: str, **beside: object) -> AnyTable:
     """The table from what was written at key `at`, with attributes that are no keys; raises ScenarioError."""
-    made = table.__new__(table)
-    made.__dict__.update(beside)
-    _fill(made, given, at)
-    return made
+    built = table.__new__(table)
+    built.__dict__.update(beside)
+    _fill(built, given, at)
+    return built
 
 
 def raw(value: object) -> Any:
@@ -367,15 +367,15 @@ def replaced(table: Any, place: Sequence[str | int], value: tuple[Any, Any]) -> 
         text, taken = value
         if rest:
             text = taken = replaced(getattr(table, name), rest, value)
-        made = type(table).__new__(type(table))
-        made.__dict__.update(table.__dict__)
-        made.__dict__[name] = taken
-        made.__dict__["_raw"] = {**table.__dict__["_raw"], name: text}
-        return made
+        copy = type(table).__new__(type(table))
+        copy.__dict__.update(table.__dict__)
+        copy.__dict__[name] = taken
+        copy.__dict__["_raw"] = {**table.__dict__["_raw"], name: text}
+        return copy
     if isinstance(table, tuple):
         assert isinstance(step, int)
-        made = replaced(table[step], rest, value) if rest else value[1]
-        return (*table[:step], made, *table[step + 1 :])
+        copy = replaced(table[step], rest, value) if rest else value[1]
+        return (*table[:step], copy, *table[step + 1 :])
     return {**table, step: value[1]}
 
 
@@ -394,4 +394,6 @@ def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[tuple[Any, An
         elif isinstance(value, Table):
             yield from varied(value, path)
         elif isinstance(value, dict):
-            yield from ((f"{path}.{k}", [(one, one) for one in v]) for k, v in value.items() if isinstance(v, list))
+            yield from (
+                (f"{path}.{k}", [(item_, item_) for item_ in v]) for k, v in value.items() if isinstance(v, list)
+            )

@@ -165,10 +165,10 @@ class _Params(Kind):
     """Controller parameters: whole numbers by name, whose names and ranges the controller knows (`plan.py` asks it)."""
 
     def __init__(self) -> None:
-        one = {"type": ["integer", "boolean"]}
-        value = {"anyOf": [one, {"type": "array", "minItems": 1, "items": one}]}
+        single = {"type": ["integer", "boolean"]}
+        value = {"anyOf": [single, {"type": "array", "minItems": 1, "items": single}]}
         self.schema = {"type": "object", "additionalProperties": value}
-        self.value: Key[Any, int] = Key(Kind(_param, one), "", default=None, varies=True)
+        self.value: Key[Any, int] = Key(Kind(_param, single), "", default=None, varies=True)
 
     def take(self, value: object, at: str) -> dict[str, int]:
         if not isinstance(value, Mapping):
@@ -377,8 +377,8 @@ class Scenario(Table):
     @property
     def folder(self) -> FilePath:
         """Where files that it names are looked for: its own folder, or the current one."""
-        found: FilePath = self.__dict__.get("_folder", FilePath())
-        return found
+        folder: FilePath = self.__dict__.get("_folder", FilePath())
+        return folder
 
 
 def from_dict(given: Mapping[str, object], *, folder: str | FilePath = "") -> Scenario:

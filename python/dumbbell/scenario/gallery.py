@@ -37,10 +37,10 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """All of them, by name; those in folders come last."""
-    found = sorted(FOLDER.rglob("*.toml"), key=lambda path: (len(path.relative_to(FOLDER).parts), path))
+    files = sorted(FOLDER.rglob("*.toml"), key=lambda path: (len(path.relative_to(FOLDER).parts), path))
     return [
         Entry(path.relative_to(FOLDER).with_suffix("").as_posix(), path, summary(path.read_text(encoding="utf-8")))
-        for path in found
+        for path in files
     ]
 
 
@@ -74,12 +74,12 @@ def needed(path: Path) -> list[Path]:
     """Files of the gallery that the text of a scenario names: traces, controllers."""
     text = path.read_text(encoding="utf-8")
     places = (path.parent, FOLDER, FOLDER.parent)
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for word in dict.fromkeys(_FILE_NAME.findall(text)):
         file = next((place / word for place in places if (place / word).is_file()), None)
         if file is not None and file.suffix not in {".toml", ".json"}:
-            found[file.resolve()] = None
-    return list(found)
+            files[file.resolve()] = None
+    return list(files)
 
 
 def copy(name: str, to: Path, *, force: bool = False) -> list[Path]:

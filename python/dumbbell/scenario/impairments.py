@@ -86,10 +86,10 @@ class FourState(settings.FourStateSettings, Loss, form="four_state"):
 
     def stage(self, at: str) -> Stage:
         """What the engine takes; the two ways out of a state are at most all of it."""
-        for one, other in (("p13", "p14"), ("p31", "p32")):
-            if getattr(self, one) + getattr(self, other) > _ALL:
+        for way, other in (("p13", "p14"), ("p31", "p32")):
+            if getattr(self, way) + getattr(self, other) > _ALL:
                 raise wrong(
-                    f"{at}.{one}", raw_at(self, one), f"at most 100% together with {other} ({raw_at(self, other)})"
+                    f"{at}.{way}", raw_at(self, way), f"at most 100% together with {other} ({raw_at(self, other)})"
                 )
         return {"kind": "loss", "model": "four_state", **by_engine(self)}
 
@@ -221,8 +221,8 @@ class _ShareOrTable(Kind):
     def take(self, value: object, at: str) -> CorrelatedShare:
         """The table."""
         if isinstance(value, (Mapping, CorrelatedShare)):
-            found: CorrelatedShare = self.sub.take(value, at)
-            return found
+            table: CorrelatedShare = self.sub.take(value, at)
+            return table
         SHARE.take(value, at)
         return CorrelatedShare(rate=value)  # type: ignore[arg-type]
 

@@ -74,13 +74,13 @@ class _Scan:
 
     def names(self) -> list[str]:
         """The parts of a dotted key."""
-        found = []
+        parts = []
         while True:
             match: Any = self._NAME.match(self.text, self.at)
             self.at = match.end()
-            found.append(match[1] or match[2] or match[3] or "")
+            parts.append(match[1] or match[2] or match[3] or "")
             if not match[4]:
-                return found
+                return parts
 
     def value(self, path: str) -> None:
         """A value, with the keys inside it."""

@@ -170,10 +170,10 @@ def _link_header(value: object) -> int:
 
 
 def _some_buffer(value: object) -> Buffer:
-    found = units.buffer(value)
-    if found[1] == 0:
+    buffer = units.buffer(value)
+    if buffer[1] == 0:
         raise UnitError(f"{units.BUFFER}, above zero")
-    return found
+    return buffer
 
 
 def _packets(value: object) -> int:

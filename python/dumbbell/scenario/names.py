@@ -26,17 +26,17 @@ where they are as most are.
 
 def names(tables: Sequence[Facts], given: Sequence[str | None]) -> list[str]:
     """A name for each table, none twice; `given` are those that were written, which stay."""
-    made = [name or "" for name in given]
+    all_names = [name or "" for name in given]
     unnamed = [i for i, name in enumerate(given) if name is None]
     fields = list(range(len(tables[0]))) if tables else []
     for i, words in _told_apart(tables, unnamed, fields, dict.fromkeys(unnamed, "")).items():
-        made[i] = words
+        all_names[i] = words
     taken = {name for name in given if name is not None}
     tried: dict[str, int] = {}
     for i in unnamed:
-        made[i] = _free(made[i], taken, tried)
-        taken.add(made[i])
-    return made
+        all_names[i] = _free(all_names[i], taken, tried)
+        taken.add(all_names[i])
+    return all_names
 
 
 def _told_apart(tables: Sequence[Facts], group: list[int], fields: list[int], so_far: dict[int, str]) -> dict[int, str]:

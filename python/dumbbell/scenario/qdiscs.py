@@ -42,15 +42,15 @@ class BufferContext(NamedTuple):
         """("packets" or "bytes", how many) of the limit at a key of the link's queue discipline; a limit of None, or
         no discipline, stands for the link's own buffer.
         """
-        found: Buffer | None = None if qdisc is None else getattr(qdisc, name)
-        table, where = self.link if qdisc is None or found is None else qdisc, f"{self.at}.qdisc.{name}"
+        buffer: Buffer | None = None if qdisc is None else getattr(qdisc, name)
+        table, where = self.link if qdisc is None or buffer is None else qdisc, f"{self.at}.qdisc.{name}"
         if table is self.link:
-            found, name, where = getattr(self.link, "buffer"), "buffer", f"{self.at}.buffer"  # noqa: B009 - of three tables
-        if found is None:
+            buffer, name, where = getattr(self.link, "buffer"), "buffer", f"{self.at}.buffer"  # noqa: B009 - of three tables
+        if buffer is None:
             raise ScenarioError(
                 where, 'missing: add buffer = "1bdp", or another limit of the queue in BDP, bytes, packets or time'
             )
-        return self._sized(found, where, raw_at(table, name))
+        return self._sized(buffer, where, raw_at(table, name))
 
     def _sized(self, buffer: Buffer, where: str, text: str) -> tuple[str, int]:
         measure, numerator, denominator = buffer
@@ -61,16 +61,18 @@ class BufferContext(NamedTuple):
         if measure == "bdp" and self.rtt_ns is None:
             raise wrong(where, text, "path.rtt as well, because a BDP is path.rate x path.rtt")
         if measure == "bytes":
-            found = numerator
+            size_bytes = numerator
         elif measure == "ns":
-            found = self.rate_bps * numerator // (8 * 10**9)
+            size_bytes = self.rate_bps * numerator // (8 * 10**9)
         else:
-            found = self.rate_bps * (self.rtt_ns or 0) * numerator // (8 * 10**9 * denominator)
-        if found < self.packet_bytes:
-            raise wrong(where, text, f"at least one packet of {self.packet_bytes} bytes (it comes to {found} bytes)")
-        if found > BUFFER_MAX:
+            size_bytes = self.rate_bps * (self.rtt_ns or 0) * numerator // (8 * 10**9 * denominator)
+        if size_bytes < self.packet_bytes:
+            raise wrong(
+                where, text, f"at least one packet of {self.packet_bytes} bytes (it comes to {size_bytes} bytes)"
+            )
+        if size_bytes > BUFFER_MAX:
             raise wrong(where, text, f"at most {BUFFER_MAX} bytes (8 TiB)")
-        return "bytes", found
+        return "bytes", size_bytes
 
     def packets(self, qdisc: Qdisc | None, name: str = "limit") -> int:
         """A limit in packets; bytes become full packets."""
@@ -149,19 +151,19 @@ class Red(settings.RedSettings, Qdisc, form="red"):
 
     def plan(self, context: BufferContext) -> dict[str, Any]:
         """What the engine takes."""
-        made, at = super().plan(context), f"{context.at}.qdisc"
-        low, high = made["min_bytes"], made["max_bytes"]
+        plan, at = super().plan(context), f"{context.at}.qdisc"
+        low, high = plan["min_bytes"], plan["max_bytes"]
         if low is not None and high is not None and high <= low:
             raise wrong(f"{at}.max", raw_at(self, "max"), f"more than min ({low} bytes; it comes to {high} bytes)")
         if self.nodrop and not self.ecn:
             raise wrong(f"{at}.nodrop", self.nodrop, "ecn = true as well")
-        self._fits(context, made)
-        return made
+        self._fits(context, plan)
+        return plan
 
-    def _fits(self, context: BufferContext, made: dict[str, Any]) -> None:
+    def _fits(self, context: BufferContext, plan: dict[str, Any]) -> None:
         """Refuses at its key what `tc` and the engine refuse (tc_red.c of iproute2)."""
-        at, avpkt, burst = f"{context.at}.qdisc", made["avpkt_bytes"], made["burst_packets"]
-        limit, low, high = made["limit_bytes"], made["min_bytes"], made["max_bytes"]
+        at, avpkt, burst = f"{context.at}.qdisc", plan["avpkt_bytes"], plan["burst_packets"]
+        limit, low, high = plan["limit_bytes"], plan["min_bytes"], plan["max_bytes"]
         where, written = f"{at}.limit", raw_at(self, "limit")
         if self.limit is None:
             where, written = f"{context.at}.buffer", raw_at(context.link, "buffer")
@@ -190,7 +192,7 @@ class Red(settings.RedSettings, Qdisc, form="red"):
                 written,
                 f"less, as for tc: max of {most} bytes times 2^{log} of the average's weight must stay below 2^31",
             )
-        if made["probability_ppb"] * 2**32 // 10**9 <= 2 * (most - minimum):
+        if plan["probability_ppb"] * 2**32 // 10**9 <= 2 * (most - minimum):
             raise wrong(
                 f"{at}.probability",
                 raw_at(self, "probability"),

@@ -92,8 +92,8 @@ class Amount(NamedTuple):
     def accepted(self, number: Fraction, digits: int | None = None) -> Any:
         """The same, rounded to what a key takes, where it would be finer."""
         smallest = self._smallest
-        made = Fraction(str(self.written(number, digits)).removesuffix(self.unit))
-        if not smallest or (made * smallest).denominator == 1:
+        rounded = Fraction(str(self.written(number, digits)).removesuffix(self.unit))
+        if not smallest or (rounded * smallest).denominator == 1:
             return self.written(number, digits)
         parts = _decimal_parts(smallest)
         return self.written(Fraction(round(number * parts), parts))
@@ -120,10 +120,10 @@ def _decimal_parts(smallest: int) -> int:
 def _decimal(number: Fraction, digits: int | None) -> str:
     exact = Context(prec=_EXACT_DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator))
     if digits is None and Fraction(exact) == number:
-        made = exact
+        rounded = exact
     else:
-        made = Context(prec=digits or _DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator))
-    text = format(made, "f")
+        rounded = Context(prec=digits or _DIGITS).divide(Decimal(number.numerator), Decimal(number.denominator))
+    text = format(rounded, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -147,7 +147,7 @@ def in_steps(value: Mapping[str, Any], parse: Callable[[object], int], wanted: s
         raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
     if len(steps) > STEPS_MAX:
         raise UnitError(f"{STEPS_MAX} steps at most")
-    parsed = tuple((units.span_ns(at), parse(one)) for at, one in steps)
+    parsed = tuple((units.span_ns(at), parse(item)) for at, item in steps)
     if parsed[0][0] != 0:
         raise UnitError('steps, the first of them at "0s"')
     if any(later[0] <= earlier[0] for earlier, later in pairwise(parsed)):
@@ -186,14 +186,14 @@ def _rate(value: object) -> Rate:
         return trace_file(value, 'a trace such as { trace = "file", repeat = true, opportunity = "1514B" }')
     if "lte" in value or "wifi" in value:
         return _radio(value)
-    made = in_steps(
+    steps = in_steps(
         value, _rate_step, f"a rate, or steps such as {FORM}, or a trace such as {TRACE_FORM}, or {RADIO_FORM}"
     )
-    if made.nominal == 0 or (made.repeat_ns is None and made.steps[-1][1] == 0):
+    if steps.nominal == 0 or (steps.repeat_ns is None and steps.steps[-1][1] == 0):
         raise UnitError(
             "steps whose outages end: a last rate above zero, or `repeat` and a rate above zero among its steps"
         )
-    return made
+    return steps
 
 
 def trace_file(value: Mapping[str, Any], wanted: str, keys: tuple[str, ...] = TRACE_KEYS) -> TraceFile:
@@ -203,7 +203,7 @@ def trace_file(value: Mapping[str, Any], wanted: str, keys: tuple[str, ...] = TR
         raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
     form, column, time, unit, time_unit = (value.get(key) for key in ("format", "column", "time", "unit", "time_unit"))
     if form is not None and form not in NAMES:
-        raise UnitError("format = one of: " + ", ".join(f'"{one}"' for one in NAMES))
+        raise UnitError("format = one of: " + ", ".join(f'"{known}"' for known in NAMES))
     for key, name in (("column", column), ("time", time)):
         if name is not None and (not isinstance(name, str) or not name):
             raise UnitError(f'a column by its heading, such as {key} = "rtt_ms"')
@@ -236,10 +236,10 @@ def check_units(unit: object, time_unit: object, column: object) -> None:
 def conditions(value: object) -> tuple[tuple[str, str], ...]:
     """Parse what rows must have, by heading; raises UnitError."""
     if not isinstance(value, Mapping) or not all(
-        isinstance(one, (str, int, float)) and not isinstance(one, bool) for one in value.values()
+        isinstance(cell, (str, int, float)) and not isinstance(cell, bool) for cell in value.values()
     ):
         raise UnitError("headings and the text of their cells, such as where = { run_num = 1 }")
-    return tuple((str(name), str(one)) for name, one in value.items())
+    return tuple((str(name), str(cell)) for name, cell in value.items())
 
 
 def _radio(value: Mapping[str, Any]) -> Radio:
@@ -262,10 +262,10 @@ def _radio(value: Mapping[str, Any]) -> Radio:
 
 
 def _rtt(value: object) -> Rtt:
-    made = _course(value, kinds.RTT, "an RTT")
-    if isinstance(made, Schedule) and made.steps[0][1] == 0:
+    course = _course(value, kinds.RTT, "an RTT")
+    if isinstance(course, Schedule) and course.steps[0][1] == 0:
         raise UnitError("steps whose first RTT is above zero, because buffers refer to it")
-    return made
+    return course
 
 
 def _delay(value: object) -> Rtt:
@@ -285,9 +285,9 @@ def _table(required: str, **properties: Any) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, "required": [required], "properties": properties}
 
 
-def steps_schema(one: dict[str, Any]) -> dict[str, Any]:
+def steps_schema(item: dict[str, Any]) -> dict[str, Any]:
     """The JSON Schema of steps of these values."""
-    step = {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "string"}, one]}
+    step = {"type": "array", "minItems": 2, "maxItems": 2, "prefixItems": [{"type": "string"}, item]}
     return {"type": "array", "minItems": 1, "items": step}
 
 

@@ -21,20 +21,20 @@ def tables() -> list[type[Table]]:
     """Every table below the scenario, each once, in the order in which keys lead to them; the forms of a table follow
     it.
     """
-    found: list[type[Table]] = []
+    listed: list[type[Table]] = []
 
     def visit(table: type[Table]) -> None:
-        if table in found:
+        if table in listed:
             return
-        found.append(table)
+        listed.append(table)
         inner = list(table.FORMS.values()) if issubclass(table, Variant) and not table.FORM else []
         for key in table.KEYS.values():
             inner += _inside(key.kind)
-        for one in inner:
-            visit(one)
+        for below in inner:
+            visit(below)
 
     visit(scenario.Scenario)
-    return found[1:]
+    return listed[1:]
 
 
 def _inside(kind: Kind) -> list[Any]:
@@ -87,27 +87,27 @@ def _object(table: type[Table]) -> dict[str, Any]:
     }
 
 
-def _with_names(name: str, one: dict[str, Any]) -> dict[str, Any]:
+def _with_names(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of a key of [[flow]] with the controllers, presets and parameters that the engine has, for editors to
     complete. Other names stay legal, because a controller may be the user's own.
     """
     known = controllers.known()
     if name == "cca":
-        return {"anyOf": [{"enum": list(known)}, one]}
+        return {"anyOf": [{"enum": list(known)}, schema]}
     if name == "preset":
-        return {"anyOf": [{"enum": sorted({preset for each in known.values() for preset in each.presets})}, one]}
+        return {"anyOf": [{"enum": sorted({preset for each in known.values() for preset in each.presets})}, schema]}
     if name != "params":
-        return one
+        return schema
     owners: dict[str, list[str]] = {}
     for each in known.values():
         for param in each.params:
             owners.setdefault(param, []).append(each.name)
     value = {"$ref": "#/$defs/Flow/properties/params/anyOf/0/additionalProperties"}
     named = {param: {"description": f"of {', '.join(owners[param])}", **value} for param in sorted(owners)}
-    return {**one, "properties": named}
+    return {**schema, "properties": named}
 
 
-def _ranges(one: dict[str, Any]) -> list[dict[str, Any]]:
+def _ranges(schema_: dict[str, Any]) -> list[dict[str, Any]]:
     """A range of values, of a key that takes numbers."""
 
     def has_numbers(schema: dict[str, Any]) -> bool:
@@ -116,11 +116,15 @@ def _ranges(one: dict[str, Any]) -> list[dict[str, Any]]:
             is_quantity or schema.get("type") in ("integer", "number") or any(map(has_numbers, schema.get("anyOf", [])))
         )
 
-    return [{"$ref": "#/$defs/Range"}] if has_numbers(one) else []
+    return [{"$ref": "#/$defs/Range"}] if has_numbers(schema_) else []
 
 
-def _property(key: Key[Any, Any], one: dict[str, Any]) -> dict[str, Any]:
-    made = {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}, *_ranges(one)]} if key.varies else dict(one)
+def _property(key: Key[Any, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    property_ = (
+        {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}, *_ranges(schema)]}
+        if key.varies
+        else dict(schema)
+    )
     shown = key.default is not REQUIRED and key.default is not None and not isinstance(key.default, Table)
     default = {"default": list(key.default) if isinstance(key.default, tuple) else key.default} if shown else {}
-    return {"description": key.doc, **default, **made}
+    return {"description": key.doc, **default, **property_}

@@ -131,14 +131,14 @@ def placed(error: ScenarioError, text: str, source: str, overrides: tuple[str, .
     """The same error, or errors, with the file and the line of each key; a key that an override set is on none."""
     from .keylines import lines  # only where there is an error
 
-    found, overridden = lines(text), _keys_of(overrides)
+    by_key, overridden = lines(text), _keys_of(overrides)
 
     def line(key: str) -> int | None:
-        if any(key == one or key.startswith((f"{one}.", f"{one}[")) for one in overridden):
+        if any(key == other or key.startswith((f"{other}.", f"{other}[")) for other in overridden):
             return None
-        while key and key not in found:
+        while key and key not in by_key:
             key = key[: max(key.rfind("."), key.rfind("["), 0)]
-        return found.get(key)
+        return by_key.get(key)
 
     return as_written(error, text, overrides).at(source, line)
 
@@ -153,10 +153,12 @@ def as_written(error: ScenarioError, text: str, overrides: tuple[str, ...] = ())
     """
     from .keylines import lines
 
-    found, overridden = lines(text), _keys_of(overrides)
+    by_key, overridden = lines(text), _keys_of(overrides)
 
     def is_there(key: str) -> bool:
-        return key in found or any(f"{one}.".startswith(f"{key}.") or key.startswith(f"{one}.") for one in overridden)
+        return key in by_key or any(
+            f"{other}.".startswith(f"{key}.") or key.startswith(f"{other}.") for other in overridden
+        )
 
     def written(key: str) -> str:
         parts = re.fullmatch(r"(flow\[\d+\]\.(\w+))(.*)", key)
@@ -166,7 +168,10 @@ def as_written(error: ScenarioError, text: str, overrides: tuple[str, ...] = ())
         return next(filter(is_there, shared), key)
 
     return together(
-        [ScenarioError(written(one.key), one.problem, source=one.source, line=one.line) for one in error.errors]
+        [
+            ScenarioError(written(other.key), other.problem, source=other.source, line=other.line)
+            for other in error.errors
+        ]
     )
 
 

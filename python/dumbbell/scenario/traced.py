@@ -42,12 +42,14 @@ def settled(case: Scenario) -> Scenario:
     errors: list[ScenarioError] = []
     for place, key, table, value in list(named(case)):
         try:
-            made = _settle(value, key, place[-1], case.folder, case.duration)
+            settled_value = _settle(value, key, place[-1], case.folder, case.duration)
         except ScenarioError as error:
             errors += error.errors
             continue
-        if made is not value:
-            case = replaced(case, place, (raw_at(table, str(place[-1])) if isinstance(table, Table) else None, made))
+        if settled_value is not value:
+            case = replaced(
+                case, place, (raw_at(table, str(place[-1])) if isinstance(table, Table) else None, settled_value)
+            )
     if errors:
         raise together(errors)
     return case
@@ -66,9 +68,9 @@ def warnings(case: Scenario) -> Iterator[str]:
             length_ns = traces.read(path, key).period_ms * 1_000_000
         else:
             quantity = "loss" if isinstance(value, TracedLoss) else _quantity(place[-1])
-            found = _read(given, path, key, quantity)
-            length_ns = found.length_ns
-            said.update((f"{given.file}: {text}", None) for text in _said(found, given, key, quantity))
+            recording = _read(given, path, key, quantity)
+            length_ns = recording.length_ns
+            said.update((f"{given.file}: {text}", None) for text in _said(recording, given, key, quantity))
         if length_ns < case.duration and (given.repeat or (given.repeat is None and is_mahimahi)):
             again.setdefault(length_ns, key)
         if length_ns < case.duration and given.repeat is False and is_mahimahi:
@@ -79,17 +81,17 @@ def warnings(case: Scenario) -> Iterator[str]:
         yield f"recordings begin again at different times and do not stay in step: {ends}"
 
 
-def _said(found: Recording, value: TraceFile, key: str, quantity: str) -> Iterator[str]:
+def _said(recording: Recording, value: TraceFile, key: str, quantity: str) -> Iterator[str]:
     """What to say of a file and of the column that is used."""
-    column = _column(found, value, key, quantity).name
-    if found.form == "leoreplayer" and value.form is None:
-        yield f'taken for LeoReplayer\'s: {found.why}; format = "leoreplayer" says that it is'
-    yield from (note.text for note in found.notes if note.is_warning and note.column in (None, column))
-    if found.gaps:
-        at, ns = max(found.gaps, key=lambda gap: gap[1])
+    column = _column(recording, value, key, quantity).name
+    if recording.form == "leoreplayer" and value.form is None:
+        yield f'taken for LeoReplayer\'s: {recording.why}; format = "leoreplayer" says that it is'
+    yield from (note.text for note in recording.notes if note.is_warning and note.column in (None, column))
+    if recording.gaps:
+        at, ns = max(recording.gaps, key=lambda gap: gap[1])
         yield (
             "has gaps between its values, over which the value before them holds"
-            f" ({len(found.gaps)}, the longest of {units.span_text(ns)} at {units.span_text(at)})"
+            f" ({len(recording.gaps)}, the longest of {units.span_text(ns)} at {units.span_text(at)})"
         )
 
 
@@ -101,18 +103,18 @@ def _quantity(name: str | int) -> str:
 def _settle(value: TraceFile | TracedLoss, key: str, name: str | int, folder: Path, duration_ns: int) -> Any:
     if isinstance(value, TracedLoss):
         course = schedule(value.of, folder, key, "loss", duration_ns)
-        made = SteppedLoss.__new__(SteppedLoss)
-        made.__dict__.update(value.__dict__, steps=course, repeat=course.repeat_ns or False)
-        return made
+        loss = SteppedLoss.__new__(SteppedLoss)
+        loss.__dict__.update(value.__dict__, steps=course, repeat=course.repeat_ns or False)
+        return loss
     if _is_mahimahi(value, folder, name, key):
         _only_of_recordings(value, key)
         return value
     if value.opportunity_bytes is not None:
         raise ScenarioError(f"{key}.opportunity", "unknown key, wanted it with a Mahimahi trace only")
-    found = schedule(value, folder, key, _quantity(name), duration_ns)
-    if name == "rate" and (not found.nominal or (found.repeat_ns is None and not found.steps[-1][1])):
+    course_ = schedule(value, folder, key, _quantity(name), duration_ns)
+    if name == "rate" and (not course_.nominal or (course_.repeat_ns is None and not course_.steps[-1][1])):
         raise wrong(key, value.file, "a recording whose outages end: `repeat = true`, or a last rate above zero")
-    return found
+    return course_
 
 
 def _is_mahimahi(value: TraceFile, folder: Path, name: str | int, key: str) -> bool:
@@ -144,16 +146,16 @@ def _read(value: TraceFile, path: Path, key: str, quantity: str) -> Recording:
 _ALIKE = {"rtt": ("rtt", "delay"), "delay": ("delay", "rtt"), "rate": ("rate",), "loss": ("loss",)}
 
 
-def _column(found: Recording, value: TraceFile, key: str, quantity: str) -> Column:
+def _column(recording: Recording, value: TraceFile, key: str, quantity: str) -> Column:
     """The column that a key means: the one named, or the only one of its quantity."""
-    of = [column for column in found.columns if column.quantity == quantity]
+    of = [column for column in recording.columns if column.quantity == quantity]
     if value.column is not None:
-        if found.columns[0].quantity not in _ALIKE[quantity]:
-            wanted = f"a column of a {quantity}, not of a {found.columns[0].quantity}"
+        if recording.columns[0].quantity not in _ALIKE[quantity]:
+            wanted = f"a column of a {quantity}, not of a {recording.columns[0].quantity}"
             raise wrong(f"{key}.column", value.column, wanted)
-        return found.columns[0]
-    if not of and quantity == "rtt" and found.form == "leoreplayer":
-        of = list(found.columns)  # its replayer delays both directions by it
+        return recording.columns[0]
+    if not of and quantity == "rtt" and recording.form == "leoreplayer":
+        of = list(recording.columns)  # its replayer delays both directions by it
     way = "up" if key.startswith(("path.up", "path.ack")) else "down"
     of = [column for column in of if column.direction == way] or [column for column in of if not column.direction]
     if len(of) == 1:
@@ -161,28 +163,28 @@ def _column(found: Recording, value: TraceFile, key: str, quantity: str) -> Colu
     example = headings.QUANTITIES[quantity][1]
     if not of:
         other = ""
-        if quantity == "rtt" and any(column.quantity == "delay" for column in found.columns):
+        if quantity == "rtt" and any(column.quantity == "delay" for column in recording.columns):
             other = "; one-way delays are for path.delay and path.up.delay"
-        if found.ignored:
-            other += f"; `column` and `unit` take one of: {listed(found.ignored, _IGNORED_SHOWN)}"
-        raise wrong(key, value.file, f"a file with a column such as {example} (it has {found.names()}{other})")
+        if recording.ignored:
+            other += f"; `column` and `unit` take one of: {listed(recording.ignored, _IGNORED_SHOWN)}"
+        raise wrong(key, value.file, f"a file with a column such as {example} (it has {recording.names()}{other})")
     names = ", ".join(f'"{shown_name(column.name)}"' for column in of[:_IGNORED_SHOWN])
     raise ScenarioError(f"{key}.column", f"missing, wanted one of: {names}")
 
 
 def schedule(value: TraceFile, folder: Path, key: str, quantity: str, duration_ns: int) -> Schedule:
     """The steps of a recording within a run; raises ScenarioError."""
-    found = _read(value, (folder / value.file).absolute(), key, quantity)
-    column = _column(found, value, key, quantity)
+    recording = _read(value, (folder / value.file).absolute(), key, quantity)
+    column = _column(recording, value, key, quantity)
     points: Points = column.points
     if quantity == "rtt" and column.quantity == "delay":
-        points = [(at, 2 * one) for at, one in points]
-    _check_length(value, found.length_ns, key, duration_ns)
+        points = [(at, 2 * delay) for at, delay in points]
+    _check_length(value, recording.length_ns, key, duration_ns)
     if value.interpolate_ns is not None:
         points = sloped(points, value.interpolate_ns, key)
-    mean = mean_of(points, found.length_ns)
-    points = [point for point in points if point[0] < found.length_ns] or list(points[:1])
-    steps, repeat_ns = _placed(points, found.length_ns, value, duration_ns)
+    mean = mean_of(points, recording.length_ns)
+    points = [point for point in points if point[0] < recording.length_ns] or list(points[:1])
+    steps, repeat_ns = _placed(points, recording.length_ns, value, duration_ns)
     if len(steps) > STEPS_MAX:
         raise wrong(key, value.file, f"at most {STEPS_MAX} steps within the run (it comes to {len(steps)})")
     return Schedule(tuple(steps), repeat_ns, mean)
@@ -214,15 +216,15 @@ def mean_of(points: Points, length_ns: int) -> int:
 
 def sloped(points: Points, every_ns: int, key: str) -> list[tuple[int, int]]:
     """Steps of this length on the straight lines between the points."""
-    made: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     for (at, value), (end, following) in pairwise(points):
         count = -(-(end - at) // every_ns)
-        if len(made) + count > STEPS_MAX:
+        if len(steps) + count > STEPS_MAX:
             raise wrong(f"{key}.interpolate", units.span_text(every_ns), f"at most {STEPS_MAX} steps in a recording")
         for i in range(count):
             passed = i * every_ns
-            made.append((at + passed, value + (following - value) * passed // (end - at)))
-    return [*made, points[-1]]
+            steps.append((at + passed, value + (following - value) * passed // (end - at)))
+    return [*steps, points[-1]]
 
 
 def _placed(
@@ -231,10 +233,10 @@ def _placed(
     """The points from the offset on, as far as the run goes; equal neighbours are one step."""
     again = bool(value.repeat)
     first = bisect_right(points, value.offset_ns, key=lambda point: point[0]) - 1
-    placed = [(max(0, at - value.offset_ns), one) for at, one in points[first:]]
+    placed = [(max(0, at - value.offset_ns), value_at) for at, value_at in points[first:]]
     left_ns = length_ns - value.offset_ns
     if again and value.offset_ns:
-        placed += [(left_ns + at, one) for at, one in points[: first + 1] if at < value.offset_ns]
+        placed += [(left_ns + at, value_at) for at, value_at in points[: first + 1] if at < value.offset_ns]
     if length_ns >= duration_ns or not again:
         placed = [point for point in placed if point[0] < duration_ns]
     steps = [point for i, point in enumerate(placed) if i == 0 or point[1] != placed[i - 1][1]]

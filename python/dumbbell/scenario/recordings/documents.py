@@ -29,12 +29,12 @@ def _ns(value: object, what: str, scale: int = 10**9) -> int:
         raise RecordingError(f"{what} is no time") from None
 
 
-def _objects(found: object, what: str) -> list[dict[str, Any]]:
-    if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
+def _objects(listed: object, what: str) -> list[dict[str, Any]]:
+    if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
         raise RecordingError(f"its {what} are empty, or no list of objects")
-    if len(found) > ROWS_MAX:
+    if len(listed) > ROWS_MAX:
         raise RecordingError(f"it has over {ROWS_MAX} {what}")
-    return found
+    return listed
 
 
 def _ascend(at: Sequence[int], what: str) -> list[int]:
@@ -54,8 +54,12 @@ def _intervals(document: Any) -> Any:
     """The intervals of a report (`-J`) or of a stream of events (`--json-stream`); None where it is neither."""
     if isinstance(document, dict):
         return document.get("intervals") if {"intervals", "start"} <= set(document) else None
-    if isinstance(document, list) and document and all(isinstance(one, dict) and "event" in one for one in document):
-        return [one.get("data") for one in document if one["event"] == "interval"]
+    if (
+        isinstance(document, list)
+        and document
+        and all(isinstance(event, dict) and "event" in event for event in document)
+    ):
+        return [event.get("data") for event in document if event["event"] == "interval"]
     return None
 
 
@@ -66,22 +70,22 @@ def is_iperf3(look: Look) -> str | None:
 
 def read_iperf3(look: Look) -> Rows:
     """The rate of each interval, and the RTT that the senders saw."""
-    found = _intervals(look.document)
-    if not found:
+    listed = _intervals(look.document)
+    if not listed:
         raise RecordingError("it is iperf3's JSON without intervals: the test measured nothing")
-    intervals = [one for one in _objects(found, "intervals") if not _sum(one, "sum").get("omitted")]
+    intervals = [interval for interval in _objects(listed, "intervals") if not _sum(interval, "sum").get("omitted")]
     if not intervals:
         raise RecordingError("all of its intervals were omitted by iperf3")
-    sums = [_sum(one, "sum") for one in intervals]
-    starts = [_ns(one.get("start"), "the start of an interval") for one in sums]
+    sums = [_sum(interval, "sum") for interval in intervals]
+    starts = [_ns(interval.get("start"), "the start of an interval") for interval in sums]
     end = _ns(sums[-1].get("end"), "the end of an interval")
     headings = [Heading("sum.bits_per_second", "rate", 1)]
-    cells = [[_number(one.get("bits_per_second"), "the rate of an interval") for one in sums]]
-    if all("sum_bidir_reverse" in one for one in intervals):
-        reverse = [_sum(one, "sum_bidir_reverse") for one in intervals]
+    cells = [[_number(interval.get("bits_per_second"), "the rate of an interval") for interval in sums]]
+    if all("sum_bidir_reverse" in interval for interval in intervals):
+        reverse = [_sum(interval, "sum_bidir_reverse") for interval in intervals]
         headings.append(Heading("sum_bidir_reverse.bits_per_second", "rate", 1))
-        cells.append([_number(one.get("bits_per_second"), "the rate of an interval") for one in reverse])
-    rtts = [_rtt_ns(one) for one in intervals]
+        cells.append([_number(interval.get("bits_per_second"), "the rate of an interval") for interval in reverse])
+    rtts = [_rtt_ns(interval) for interval in intervals]
     if any(rtts):
         headings.append(Heading("streams.rtt", "rtt", 1))
         cells.append([rtt or None for rtt in rtts])
@@ -93,16 +97,16 @@ def read_iperf3(look: Look) -> Rows:
 
 
 def _sum(interval: dict[str, Any], name: str) -> dict[str, Any]:
-    found = interval.get(name)
-    if isinstance(found, dict):
-        return found
+    sums = interval.get(name)
+    if isinstance(sums, dict):
+        return sums
     raise RecordingError("an interval has no sum of its streams")
 
 
 def _rtt_ns(interval: dict[str, Any]) -> int:
     """The mean of the streams that measure one, in us there; 0 for none."""
     streams = interval.get("streams")
-    given = [one.get("rtt") for one in streams if isinstance(one, dict)] if isinstance(streams, list) else []
+    given = [stream.get("rtt") for stream in streams if isinstance(stream, dict)] if isinstance(streams, list) else []
     rtts = [rtt for rtt in given if isinstance(rtt, int) and 0 < rtt < 10**9]
     return sum(rtts) * 1_000 // len(rtts) if rtts else 0
 
@@ -126,7 +130,7 @@ def read_flent(look: Look) -> Rows:
         raise RecordingError("its x_values or results are empty")
     if len(times) > ROWS_MAX:
         raise RecordingError(f"it has over {ROWS_MAX} times")
-    at = _ascend([_ns(one, "a time") for one in times], "time")
+    at = _ascend([_ns(value, "a time") for value in times], "time")
     metadata = document.get("metadata")
     series = metadata.get("SERIES_META") if isinstance(metadata, dict) else None
     headings, cells, ignored = [], [], []
@@ -134,12 +138,12 @@ def read_flent(look: Look) -> Rows:
         if not isinstance(values, list) or len(values) != len(at):
             raise RecordingError("a series has not as many values as there are times")
         meta = series.get(name) if isinstance(series, dict) else None
-        found = _flent_heading(name, meta.get("UNITS") if isinstance(meta, dict) else None)
-        if look.choice.column is None and not found.quantity:
+        heading = _flent_heading(name, meta.get("UNITS") if isinstance(meta, dict) else None)
+        if look.choice.column is None and not heading.quantity:
             ignored.append(shown_name(name))
             continue
-        headings.append(found)
-        cells.append([_number(one, "a value of a series") for one in values])
+        headings.append(heading)
+        cells.append([_number(value, "a value of a series") for value in values])
     if not headings:
         raise RecordingError(
             "none of its series is a rate in Mbit/s or a ping; `column` and `unit` take any (--column)"
@@ -180,17 +184,17 @@ def read_irtt(look: Look) -> Rows:
     """RTT and one-way delays of each packet, at the time at which the client sent it."""
     trips = _objects(look.document["round_trips"], "round trips")
     at = _ascend([_ns(_sent(trip), "the time of a round trip", 1) for trip in trips], "round trip")
-    delays = [found if isinstance(found := trip.get("delay"), dict) else {} for trip in trips]
+    delays = [given if isinstance(given := trip.get("delay"), dict) else {} for trip in trips]
     lost = [str(trip.get("lost", "false")).casefold() not in ("false", "none") for trip in trips]
     headings, cells = [], []
-    for key, found in (
+    for key, heading in (
         ("rtt", Heading("rtt_ns", "rtt", 1)),
         ("receive", Heading("delay_down_ns", "delay", 1, "down")),
         ("send", Heading("delay_up_ns", "delay", 1, "up")),
     ):
-        values = [None if gone else _number(one.get(key), "a delay") for one, gone in zip(delays, lost)]
+        values = [None if gone else _number(delay.get(key), "a delay") for delay, gone in zip(delays, lost)]
         if key == "rtt" or all(isinstance(value, int) and value >= 0 for value in values if value is not None):
-            headings.append(found)
+            headings.append(heading)
             cells.append(values)
     if sum(lost) == len(trips):
         raise RecordingError("all of its packets are lost")
@@ -200,9 +204,9 @@ def read_irtt(look: Look) -> Rows:
 
 def _sent(trip: dict[str, Any]) -> object:
     """When the client sent a packet, on its wall clock or since its start."""
-    found: Any = trip
+    inner: Any = trip
     for key in ("timestamps", "client", "send"):
-        found = found.get(key) if isinstance(found, dict) else None
-    if not isinstance(found, dict):
+        inner = inner.get(key) if isinstance(inner, dict) else None
+    if not isinstance(inner, dict):
         raise RecordingError("a round trip has no time at which it was sent")
-    return found.get("wall", found.get("monotonic"))
+    return inner.get("wall", inner.get("monotonic"))

@@ -100,32 +100,32 @@ def unit(text: str) -> tuple[str, int] | None:
         return "time", TIMES[word]
     if word in SHARES:
         return "loss", SHARES[word]
-    found = _RATE.fullmatch(text.strip().replace(" per ", "/"))
-    if found is None:
+    rate = _RATE.fullmatch(text.strip().replace(" per ", "/"))
+    if rate is None:
         return None
-    scale = _PREFIXES[found["prefix"].casefold()]
-    return "rate", scale * (8 if _is_bytes(found) else 1)
+    scale = _PREFIXES[rate["prefix"].casefold()]
+    return "rate", scale * (8 if _is_bytes(rate) else 1)
 
 
-def _is_bytes(found: re.Match[str]) -> bool:
+def _is_bytes(rate: re.Match[str]) -> bool:
     """``B`` is a byte, and ``MBPS`` in capitals throughout is not."""
-    return found["what"].casefold().startswith("byte") or (found["what"] == "B" and found["per"] != "PS")
+    return rate["what"].casefold().startswith("byte") or (rate["what"] == "B" and rate["per"] != "PS")
 
 
 def headings_of(cells: list[str]) -> tuple[Heading, ...]:
     """What the headings of a table say."""
     names = {cell.strip().casefold() for cell in cells}
     known = next((columns for needed, columns in _TOOLS if needed <= names), {})
-    made = []
+    listed = []
     for cell in cells:
         quantity, scale, direction = known.get(cell.strip().casefold(), ("", 0, ""))
-        made.append(Heading(cell, quantity, scale, direction) if quantity else heading(cell))
-    return tuple(made)
+        listed.append(Heading(cell, quantity, scale, direction) if quantity else heading(cell))
+    return tuple(listed)
 
 
 def lost_in(headings: Sequence[Heading]) -> list[int]:
     """The columns in which -1 says that the packet of the row is lost, as LENS has it."""
-    names = [one.name.casefold() for one in headings]
+    names = [heading_.name.casefold() for heading_ in headings]
     return [i for i, name in enumerate(names) if name in _TOOLS[1][0]] if _TOOLS[1][0] <= set(names) else []
 
 
@@ -174,9 +174,9 @@ def examples() -> str:
 
 def called(headings: Sequence[Heading], name: str, option: str) -> int:
     """Which column has this name; raises ChoiceError of the option that gives it."""
-    exact = [i for i, one in enumerate(headings) if one.name == name.strip()]
-    found = exact or [i for i, one in enumerate(headings) if one.name.casefold() == name.strip().casefold()]
-    if len(found) != 1:
-        wanted = listed_names([one.name for one in headings])
-        raise ChoiceError(option, name, f"a name that one column has: {wanted}" if found else f"one of: {wanted}")
-    return found[0]
+    exact = [i for i, heading_ in enumerate(headings) if heading_.name == name.strip()]
+    same = exact or [i for i, heading_ in enumerate(headings) if heading_.name.casefold() == name.strip().casefold()]
+    if len(same) != 1:
+        wanted = listed_names([heading_.name for heading_ in headings])
+        raise ChoiceError(option, name, f"a name that one column has: {wanted}" if same else f"one of: {wanted}")
+    return same[0]

@@ -58,8 +58,8 @@ def opportunities(text: str) -> Opportunities:
     for number, ended in enumerate(text.split("\n"), 1):
         line = ended.strip()
         if not line or line.startswith("#"):
-            found = _BASE.fullmatch(line)
-            base = int(found[1]) if found and base is None else base
+            start = _BASE.fullmatch(line)
+            base = int(start[1]) if start and base is None else base
             continue
         event = _EVENT.fullmatch(line)
         if event is None:
@@ -87,15 +87,15 @@ def opportunities(text: str) -> Opportunities:
 
 def read_mm_link(look: Look) -> Recording:
     """The rate of the opportunities in bins of 100 ms."""
-    found = opportunities(look.text)
-    length_ns = found.trace.period_ms * _MS
+    log = opportunities(look.text)
+    length_ns = log.trace.period_ms * _MS
     if length_ns // BIN_NS > ROWS_MAX:
         raise RecordingError(f"it is longer than {ROWS_MAX} times 100 ms")
-    points = traces.binned(found.trace, BIN_NS, found.bytes)
+    points = traces.binned(log.trace, BIN_NS, log.bytes)
     column = Column("rate_mbps", "rate", "", tuple(points))
     text = f"the rate is that of {BIN_NS // _MS} ms each; `trace convert --to mahimahi` keeps each opportunity"
     return Recording(
-        "mm-link", length_ns, (column,), found.notes, len(found.trace.times_ms), notes=(Note(text, is_warning=False),)
+        "mm-link", length_ns, (column,), log.notes, len(log.trace.times_ms), notes=(Note(text, is_warning=False),)
     )
 
 
@@ -111,7 +111,7 @@ def _answer(line: str) -> re.Match[str] | None:
 
 def read_ping(look: Look) -> Rows:
     """The RTTs of answers, at the times that `ping -D` writes before them; without those one a second."""
-    found = []
+    answers = []
     twice = unanswered = 0
     for number, line in enumerate(look.text.split("\n"), 1):
         answer = _answer(line[:1000])
@@ -121,49 +121,49 @@ def read_ping(look: Look) -> Rows:
         if "DUP!" in line:
             twice += 1
             continue
-        found.append((number, answer, unanswered))
-        if len(found) > ROWS_MAX:
+        answers.append((number, answer, unanswered))
+        if len(answers) > ROWS_MAX:
             raise RecordingError(f"it has over {ROWS_MAX} answers")
-    numbers = [number for number, _, _ in found]
-    if not found:
+    numbers = [number for number, _, _ in answers]
+    if not answers:
         raise RecordingError("it has no answer with a time")
     notes = []
-    if all(answer.groupdict().get("at") for _, answer, _ in found):
-        raw = [scaled(answer["at"], 10**9) for _, answer, _ in found]
+    if all(answer.groupdict().get("at") for _, answer, _ in answers):
+        raw = [scaled(answer["at"], 10**9) for _, answer, _ in answers]
     else:
-        raw = [second * 10**9 for second in _seconds(found)]
+        raw = [second * 10**9 for second in _seconds(answers)]
         notes.append(Note("it has no times: one answer a second, as ping does; `ping -D` writes the times"))
     at, same = ascending(raw, numbers)
-    lost = _lost(found)
+    lost = _lost(answers)
     if lost:
         notes.append(Note(f"requests without an answer, for which the RTT before them holds, as no losses: {lost}"))
     if twice:
         notes.append(Note(f"answers that came twice, which are left out: {twice}"))
-    cells = [scaled(answer["rtt"].replace(",", "."), _UNITS[answer["unit"]]) for _, answer, _ in found]
+    cells = [scaled(answer["rtt"].replace(",", "."), _UNITS[answer["unit"]]) for _, answer, _ in answers]
     return Rows((Heading("rtt_ms", "rtt", 1),), at, (cells,), numbers, notes=(*same, *notes))
 
 
-def _sequences(found: list[tuple[int, re.Match[str], int]]) -> list[int]:
+def _sequences(answers: list[tuple[int, re.Match[str], int]]) -> list[int]:
     """The numbers of requests, over their wrap; of Windows' lines those of all that were sent."""
-    made: list[int] = []
+    sequences: list[int] = []
     around = 0
-    for i, (_, answer, unanswered) in enumerate(found):
+    for i, (_, answer, unanswered) in enumerate(answers):
         given = answer.groupdict().get("seq")
         number = i + unanswered if given is None else int(given)
-        if made and number + around < made[-1] - _SEQUENCES // 2:
+        if sequences and number + around < sequences[-1] - _SEQUENCES // 2:
             around += _SEQUENCES
-        made.append(number + around)
-    return made
+        sequences.append(number + around)
+    return sequences
 
 
-def _seconds(found: list[tuple[int, re.Match[str], int]]) -> list[int]:
-    made = _sequences(found)
-    for before, now, (line, _, _) in zip(made, made[1:], found[1:]):
+def _seconds(answers: list[tuple[int, re.Match[str], int]]) -> list[int]:
+    sequences = _sequences(answers)
+    for before, now, (line, _, _) in zip(sequences, sequences[1:], answers[1:]):
         if now < before:
             raise RecordingError(f"line {line}: its icmp_seq is below the one before; `ping -D` writes times")
-    return made
+    return sequences
 
 
-def _lost(found: list[tuple[int, re.Match[str], int]]) -> int:
-    made = _sequences(found)
-    return max(0, max(made) - min(made) + 1 - len(made))
+def _lost(answers: list[tuple[int, re.Match[str], int]]) -> int:
+    sequences = _sequences(answers)
+    return max(0, max(sequences) - min(sequences) + 1 - len(sequences))

@@ -35,14 +35,14 @@ def read(path: Path, at: str, choice: Choice, option: Callable[[str], str]) -> R
     """
     wanted = "a recording"
 
-    def made(changed_ns: int, size: int) -> Recording:
+    def of_file(changed_ns: int, size: int) -> Recording:
         form, why = _form(path, changed_ns, size, choice)
         # Rate, RTT and loss of one table are read once: what they are for matters to a column that is named only.
         asked = choice._replace(form=form, quantity=choice.quantity if choice.column else None)
         return _read(path, changed_ns, size, asked)._replace(why=why)
 
     try:
-        return taken_apart(path, at, made, file=wanted, content=wanted)
+        return taken_apart(path, at, of_file, file=wanted, content=wanted)
     except ChoiceError as error:
         raise wrong(option(error.option), error.given, error.wanted) from None
 
@@ -61,18 +61,20 @@ def opportunities(path: Path, at: str) -> Opportunities:
 
 @lru_cache(maxsize=64)
 def _form(path: Path, _changed_ns: int, _size: int, choice: Choice) -> tuple[str, str]:
-    found = detect.taken(path, read_bytes(path, DATA_MAX), choice)
-    return found.form.name, found.why
+    detected = detect.taken(path, read_bytes(path, DATA_MAX), choice)
+    return detected.form.name, detected.why
 
 
 @lru_cache(maxsize=32)
 def _read(path: Path, _changed_ns: int, _size: int, choice: Choice) -> Recording:
-    found = detect.taken(path, read_bytes(path, DATA_MAX), choice)
-    if found.form.name == MAHIMAHI:
+    detected = detect.taken(path, read_bytes(path, DATA_MAX), choice)
+    if detected.form.name == MAHIMAHI:
         raise RecordingError("it is a Mahimahi trace, wanted a table or another recording")
-    if found.form.name != "csv":
+    if detected.form.name != "csv":
         for name in _OF_TABLES:
             if getattr(choice, name):
-                raise ChoiceError(name, getattr(choice, name), f"it with a table only: the file is {found.form.name}")
-    read_rows = detect.function(found.form, "read")(found.look)
-    return read_rows if isinstance(read_rows, Recording) else recording(found.form.name, read_rows, choice)
+                raise ChoiceError(
+                    name, getattr(choice, name), f"it with a table only: the file is {detected.form.name}"
+                )
+    read_rows = detect.function(detected.form, "read")(detected.look)
+    return read_rows if isinstance(read_rows, Recording) else recording(detected.form.name, read_rows, choice)

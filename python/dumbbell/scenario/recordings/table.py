@@ -52,8 +52,8 @@ def read_csv(look: Look) -> Rows:
         rows: Iterator[list[str]] = (line.split() for line in lines)
     else:
         rows = csv.reader(lines, delimiter=separator, strict=True, skipinitialspace=True)
-    found = rows_of(_checked(rows, lines), lines, look.choice, None, has_decimal_commas=separator in ";\t")
-    return found._replace(has_doubtful_commas=separator == "\t")
+    table = rows_of(_checked(rows, lines), lines, look.choice, None, has_decimal_commas=separator in ";\t")
+    return table._replace(has_doubtful_commas=separator == "\t")
 
 
 def is_number(cell: str) -> bool:
@@ -69,11 +69,15 @@ def _separator(look: Look) -> str | None:
     """What stands between the cells of the first row; of several, what the second row has as often."""
     if not look.rows:
         return None
-    there = [one for one in _SEPARATORS if len(cells_of(look.rows[0], one)) > 1]
+    there = [separator for separator in _SEPARATORS if len(cells_of(look.rows[0], separator)) > 1]
     if len(look.rows) > 1:
-        agreeing = [one for one in there if len(cells_of(look.rows[0], one)) == len(cells_of(look.rows[1], one))]
-        return next(iter(agreeing), next((one for one in there if one != " "), None))
-    return next((one for one in there if one != " "), None)
+        agreeing = [
+            separator
+            for separator in there
+            if len(cells_of(look.rows[0], separator)) == len(cells_of(look.rows[1], separator))
+        ]
+        return next(iter(agreeing), next((separator for separator in there if separator != " "), None))
+    return next((separator for separator in there if separator != " "), None)
 
 
 def cells_of(line: str, separator: str) -> list[str]:
@@ -150,7 +154,7 @@ def rows_of(
     at, notes = ascending(at, numbers)
     ignored = () if choice.column else _ignored(headings, {time, *indexes})
     return Rows(
-        tuple(one for _, one in chosen), at, taken, numbers, None, ignored, notes, has_decimal_commas,
+        tuple(heading for _, heading in chosen), at, taken, numbers, None, ignored, notes, has_decimal_commas,
     )  # fmt: skip
 
 
@@ -169,20 +173,22 @@ def _names(first: list[str], choice: Choice, line: int) -> tuple[list[str], list
 def _ignored(headings: Sequence[Heading], used: set[int]) -> tuple[str, ...]:
     """The names of the other columns, with why those of a known name are not used."""
     return tuple(
-        f"{shown_name(one.name)} ({one.problem}; `column` and `unit` take it)" if one.problem else shown_name(one.name)
-        for i, one in enumerate(headings)
-        if i not in used and one.name
+        f"{shown_name(heading.name)} ({heading.problem}; `column` and `unit` take it)"
+        if heading.problem
+        else shown_name(heading.name)
+        for i, heading in enumerate(headings)
+        if i not in used and heading.name
     )
 
 
 def _time_column(headings: Sequence[Heading], choice: Choice, line: int) -> int:
     if choice.time is not None:
         return called(headings, choice.time, "time")
-    found = [i for i, one in enumerate(headings) if one.quantity == "time"]
-    if len(found) == 1:
-        return found[0]
-    names = listed_names([headings[i].name for i in found] or [one.name for one in headings])
-    what = f"{len(found)} headings are times ({names})" if found else f"no heading is a time such as time_s ({names})"
+    times = [i for i, heading in enumerate(headings) if heading.quantity == "time"]
+    if len(times) == 1:
+        return times[0]
+    names = listed_names([headings[i].name for i in times] or [heading.name for heading in headings])
+    what = f"{len(times)} headings are times ({names})" if times else f"no heading is a time such as time_s ({names})"
     raise RecordingError(f"line {line}: {what}; `time` says which (--time)")
 
 
@@ -193,12 +199,18 @@ def _chosen_columns(headings: Sequence[Heading], choice: Choice, time: int, line
         at = others[called([headings[i] for i in others], choice.column, "column")]
         return [(at, headings[at])]
     usable = [
-        (i, one) for i, one in enumerate(headings) if one.quantity not in ("", "time") and one.scale and i != time
+        (i, heading)
+        for i, heading in enumerate(headings)
+        if heading.quantity not in ("", "time") and heading.scale and i != time
     ]
     if usable:
         return usable
-    problems = [f"{shown_name(one.name)} {one.problem}" for one in headings if one.problem and one.quantity != "time"]
-    names = listed_names([one.name for i, one in enumerate(headings) if i != time])
+    problems = [
+        f"{shown_name(heading.name)} {heading.problem}"
+        for heading in headings
+        if heading.problem and heading.quantity != "time"
+    ]
+    names = listed_names([heading.name for i, heading in enumerate(headings) if i != time])
     raise RecordingError(
         f"line {line}: "
         + (f"{problems[0]}, or `unit`" if problems else f"no heading but the time is known ({names})")
@@ -242,7 +254,7 @@ def _cells(
 def ascending(at: list[int], numbers: Sequence[int]) -> tuple[list[int], tuple[Note, ...]]:
     """The times from 0, those of rows that are nearer than 1 us as one."""
     begin, last, same = at[0], 0, 0
-    made: list[int] = []
+    times: list[int] = []
     for ns, line in zip(at, numbers):
         now = ns - begin
         if now < last:
@@ -251,11 +263,11 @@ def ascending(at: list[int], numbers: Sequence[int]) -> tuple[list[int], tuple[N
             )
         if now > LENGTH_MAX_NS:
             raise RecordingError(f"line {line} lies more than ten days after the first row")
-        if made and now - last < APART_MIN_NS:
+        if times and now - last < APART_MIN_NS:
             same += 1
         else:
             last = now
-        made.append(last)
+        times.append(last)
     if not same:
-        return made, ()
-    return made, (Note(f"rows with the time of the row before, of which the last value counts: {same}"),)
+        return times, ()
+    return times, (Note(f"rows with the time of the row before, of which the last value counts: {same}"),)

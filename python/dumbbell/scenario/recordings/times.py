@@ -74,13 +74,13 @@ def times_ns(cells: Sequence[str], lines: Sequence[int], heading: Heading, unit:
         raise RecordingError(
             f"the times of {shown_name(heading.name)} have no unit, which `time_unit` says (--time-unit): ns, us, ms, s"
         )
-    made = []
+    times = []
     for cell, line in zip(cells, lines):
         try:
-            made.append(scaled(cell, scale))
+            times.append(scaled(cell, scale))
         except ArithmeticError:
             raise RecordingError(f"line {line}: the time is no number") from None
-    return made
+    return times
 
 
 def scaled(text: str, scale: int) -> int:
@@ -113,17 +113,17 @@ def _dates(cells: Sequence[str], lines: Sequence[int], heading: Heading) -> list
             )
         moments.append(moment)
     is_day_first = _order({moment[:3] for moment in moments if moment.is_either}, heading)
-    made: list[int] = []
+    times: list[int] = []
     for moment, line in zip(moments, lines):
         month, day = (moment.day, moment.month) if moment.is_either and is_day_first else (moment.month, moment.day)
         try:
             at = _ordinal(moment.year, month, day) * _DAY_NS + moment.clock_ns
         except ValueError:
             raise RecordingError(f"line {line}: no such date") from None
-        if made and not moment.year and at < made[-1] - _DAY_NS // 2:
-            at += -(-(made[-1] - at - _DAY_NS // 2) // _DAY_NS) * _DAY_NS  # midnight has passed
-        made.append(at)
-    return made
+        if times and not moment.year and at < times[-1] - _DAY_NS // 2:
+            at += -(-(times[-1] - at - _DAY_NS // 2) // _DAY_NS) * _DAY_NS  # midnight has passed
+        times.append(at)
+    return times
 
 
 def _order(either: set[tuple[int, int, int]], heading: Heading) -> bool:
@@ -142,10 +142,10 @@ def _ordinal(year: int, month: int, day: int) -> int:
 
 
 def _moment(text: str) -> _Moment | None:
-    found = next((match for shape in _SHAPES if (match := shape.fullmatch(text))), None)
-    if found is None:
+    match_ = next((match for shape in _SHAPES if (match := shape.fullmatch(text))), None)
+    if match_ is None:
         return None
-    parts = found.groupdict()
+    parts = match_.groupdict()
     clock_ns = _clock_ns(parts)
     if clock_ns is None:
         return None

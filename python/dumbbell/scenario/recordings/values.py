@@ -73,25 +73,25 @@ def _measured(heading: Heading, choice: Choice) -> Heading:
     if choice.column is None:
         return heading
     named = words.unit(choice.unit) if choice.unit is not None else words.unit_in(heading.name)
-    found = named or ((words.family(heading.quantity), heading.scale) if heading.scale else None)
+    measure = named or ((words.family(heading.quantity), heading.scale) if heading.scale else None)
     wanted = _FITS[choice.quantity] if choice.quantity else None
-    if choice.unit is None and (heading.problem or found is None):
+    if choice.unit is None and (heading.problem or measure is None):
         if wanted and heading.quantity and words.family(heading.quantity) != wanted:
             raise ChoiceError("column", heading.name, f"a column of a {choice.quantity}, not of a {heading.quantity}")
         units = words.UNITS_WANTED[wanted] if wanted else "; ".join(words.UNITS_WANTED.values())
         raise ChoiceError("unit", None, f"the unit of column {shown_name(heading.name)}, one of: {units}")
-    assert found is not None, "an option's unit is read before"
-    if wanted and found[0] != wanted:
-        what = heading.quantity or ("share" if found[0] == "loss" else found[0])
+    assert measure is not None, "an option's unit is read before"
+    if wanted and measure[0] != wanted:
+        what = heading.quantity or ("share" if measure[0] == "loss" else measure[0])
         raise ChoiceError("column", heading.name, f"a column of a {choice.quantity}, not of a {what}")
-    if heading.quantity in ("rate", "rtt", "delay", "loss") and words.family(heading.quantity) == found[0]:
+    if heading.quantity in ("rate", "rtt", "delay", "loss") and words.family(heading.quantity) == measure[0]:
         quantity = heading.quantity
     elif choice.quantity:
         quantity = choice.quantity
     else:
         is_one_way = any(word in heading.name.casefold() for word in ("delay", "owd", "one way", "one_way", "oneway"))
-        quantity = found[0] if found[0] != "time" else "delay" if is_one_way else "rtt"
-    return heading._replace(quantity=quantity, scale=found[1], problem="")
+        quantity = measure[0] if measure[0] != "time" else "delay" if is_one_way else "rtt"
+    return heading._replace(quantity=quantity, scale=measure[1], problem="")
 
 
 def _points(heading: Heading, cells: Sequence[Cell], rows: Rows) -> _Read:
