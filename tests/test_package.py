@@ -225,7 +225,7 @@ def test_the_demo_draws_its_picture(run: Run, tmp_path: Path) -> None:
     shorter = """
 import sys
 from dumbbell.cli import main
-from dumbbell.papers import demo
+from dumbbell.suites import demo
 made = demo.Scenario
 demo.Scenario = lambda **given: made(**{**given, "duration": "1s"})
 sys.exit(main(["demo", "--out", "demo"]))

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import dumbbell
-from dumbbell.papers import borgli, claims, gomez_fabric, timed
-from dumbbell.papers.table import FAST, FULL
 from dumbbell.results.load import Result
+from dumbbell.suites import borgli, claims, gomez_fabric, timed
+from dumbbell.suites.table import FAST, FULL
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +86,6 @@ def test_what_stands_in_a_queue_of_ten_gigabits_is_counted_in_bdp(tmp_path: Path
 
 def test_what_cannot_be_run_is_listed_with_its_reason() -> None:
     unjudged = gomez_fabric.ENTRIES["exp-bw-cdf"].unjudged
-    assert set(unjudged) == {one.id for one in claims.of_paper("gomez_fabric")["gomez_fabric/exp-bw-cdf"].claims}
+    assert set(unjudged) == {one.id for one in claims.of_suite("gomez_fabric")["gomez_fabric/exp-bw-cdf"].claims}
     assert not list(gomez_fabric.ENTRIES["exp-aqm"].cases(FULL))
     assert gomez_fabric.ENTRIES["exp-aqm"].choices

@@ -8,7 +8,7 @@ from statistics import fmean
 import pytest
 
 import dumbbell
-from dumbbell.papers import gomez_fabric
+from dumbbell.suites import gomez_fabric
 
 TEXT = """
 duration = "4s"

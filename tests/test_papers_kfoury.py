@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import papers
-from dumbbell.papers import judge
-from dumbbell.papers.kfoury2020 import testbed
-from dumbbell.papers.table import FAST, Point, Table
+from dumbbell import suites
 from dumbbell.results.load import Result
+from dumbbell.suites import judge
+from dumbbell.suites.kfoury2020 import testbed
+from dumbbell.suites.table import FAST, Point, Table
 
 
 def short(tables: list[dict[str, Any]], out: Path, **keys: Any) -> Result:
@@ -23,7 +23,7 @@ def short(tables: list[dict[str, Any]], out: Path, **keys: Any) -> Result:
 
 def table(name: str, *points: Point) -> Table:
     """An entry with these runs."""
-    return Table(papers.text_of(f"kfoury2020/{name}"), papers.entry_of(f"kfoury2020/{name}"), points)
+    return Table(suites.text_of(f"kfoury2020/{name}"), suites.entry_of(f"kfoury2020/{name}"), points)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def test_the_rate_of_fig_15_is_the_average_of_both_flows(pair: Result) -> None:
 
 def test_cubic_in_a_deep_buffer_has_the_papers_time_in_the_fast_profile() -> None:
     for name, deep in (("fig4a", 0), ("fig5e", 0), ("fig11a", 0.1), ("fig11c", 0.1), ("fig22b", 5)):
-        for case in papers.entry_of(f"kfoury2020/{name}").cases(FAST):
+        for case in suites.entry_of(f"kfoury2020/{name}").cases(FAST):
             lossless_cubic = "loss" not in case.scenario["path"] and "max_rate" not in case.scenario["flow"][-1]
             if lossless_cubic and case.at["buffer_bdp"] >= deep:
                 assert case.scenario["duration"] == "300s", (name, case.at)
@@ -96,7 +96,7 @@ def test_beside_another_back_end_each_line_has_an_entry_and_the_papers_mark_is_a
 
 
 def test_a_gap_that_is_reduced_is_still_a_gap() -> None:
-    (claim,) = (one for one in papers.text_of("kfoury2020/fig17b").claims if one.id == "c2")
+    (claim,) = (one for one in suites.text_of("kfoury2020/fig17b").claims if one.id == "c2")
 
     def word(*gaps: float) -> str:
         readings = [[judge.Reading({}, (gap,))] for gap in gaps]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell.papers import claims, yang2021
-from dumbbell.papers.table import FULL, Point, Table
-from dumbbell.papers.yang2021 import dynamics, fairness, losses, testbed, traces
 from dumbbell.results.load import Result
+from dumbbell.suites import claims, yang2021
+from dumbbell.suites.table import FULL, Point, Table
+from dumbbell.suites.yang2021 import dynamics, fairness, losses, testbed, traces
 
 
 def made(tables: list[dict[str, Any]], out: Path, **keys: Any) -> Result:
@@ -41,9 +41,9 @@ def test_the_printed_thresholds_are_parts_of_256() -> None:
 
 
 def test_a_comma_in_the_name_of_a_variant_does_not_split_it() -> None:
-    of = {one.id: one for one in claims.of_paper("yang2021")["yang2021/fig8"].claims}
+    of = {one.id: one for one in claims.of_suite("yang2021")["yang2021/fig8"].claims}
     assert of["c1"].series == ("BBRv2(2%,0.3)",)
-    assert {one.series for one in claims.of_paper("yang2021")["yang2021/fig4a"].claims} == {(), ("BBRv1", "BBRv2")}
+    assert {one.series for one in claims.of_suite("yang2021")["yang2021/fig4a"].claims} == {(), ("BBRv1", "BBRv2")}
 
 
 def test_the_printed_cell_has_a_buffer_of_2_percent_of_its_bdp() -> None:
@@ -139,7 +139,7 @@ def test_figures_are_normalised_by_the_best_of_each_path(tmp_path: Path) -> None
             run = made([testbed.flow(label)], tmp_path / f"{name}-{label}", rate=rate, record={})
             points.append(Point(label, {"trace": name}, (run,)))
     entry = yang2021.ENTRIES["fig17"]
-    found = traces.normalised(Table(claims.of_paper("yang2021")["yang2021/fig17"], entry, points))
+    found = traces.normalised(Table(claims.of_suite("yang2021")["yang2021/fig17"], entry, points))
     for i in (0, 1):
         links = [point.runs[0].summary for point in points[2 * i : 2 * i + 2]]
         best = max(one.flows[0].goodput_mbps for one in links)

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from dumbbell import papers
-from dumbbell.papers import cells
-from dumbbell.papers.book import Book
-from dumbbell.papers.table import FAST, Case, Point, Table
-from dumbbell.papers.zhang2019 import intra, tables, testbed
+from dumbbell import suites
 from dumbbell.runs.store import Store
+from dumbbell.suites import cells
+from dumbbell.suites.book import Book
+from dumbbell.suites.table import FAST, Case, Point, Table
+from dumbbell.suites.zhang2019 import intra, tables, testbed
 
 
 def printed(name: str) -> dict[tuple[str, str, str], float]:
     """The cells of a table: line, place and metric to the number."""
     return {
         (claim.series[0], str(claim.at), claim.metric): claim.expected or 0.0
-        for claim in papers.text_of(f"zhang2019/{name}").claims
+        for claim in suites.text_of(f"zhang2019/{name}").claims
         if cells.is_cell(claim)
     }
 
@@ -69,7 +69,7 @@ def test_the_paths_of_table_3_have_the_papers_round_trips(tmp_path: Path) -> Non
     made = book(tmp_path)
     plans = [
         job.planned.plan
-        for case in papers.entry_of("zhang2019/table3").cases(FAST)
+        for case in suites.entry_of("zhang2019/table3").cases(FAST)
         for job in made._jobs_of("zhang2019/table3", case)
     ]
     rtts = {tuple(flow["rtt_ns"] // 10**6 for flow in plan["flows"]) for plan in plans}
@@ -80,13 +80,13 @@ def test_the_paths_of_table_3_have_the_papers_round_trips(tmp_path: Path) -> Non
 def test_every_link_has_the_frames_of_ns_3(tmp_path: Path) -> None:
     made = book(tmp_path)
     for name in ("table3", "table4", "table5", "table7", "fig5"):
-        for case in papers.entry_of(f"zhang2019/{name}").cases(FAST):
+        for case in suites.entry_of(f"zhang2019/{name}").cases(FAST):
             (job,) = made._jobs_of(f"zhang2019/{name}", case)
             assert {(link["burst_bytes"], link["header_bytes"]) for link in job.planned.plan["links"]} == {(0, 2)}
 
 
 def test_flows_that_share_a_processor_are_polled_in_turn(tmp_path: Path) -> None:
-    case = next(iter(papers.entry_of("zhang2019/table4").cases(FAST)))
+    case = next(iter(suites.entry_of("zhang2019/table4").cases(FAST)))
     (job,) = book(tmp_path)._jobs_of("zhang2019/table4", case)
     assert [flow["transport"].get("clock_offset_ns", 0) for flow in job.planned.plan["flows"]] == [0, 1000, 2000, 3000]
 
@@ -110,7 +110,7 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Table:
     case = Case("BBR", {"case": 5}, {**tables.against_cubic("BBR", 5, FAST), "duration": "30s"})
     jobs = made._jobs_of("zhang2019/fig14a", case)
     made.run(jobs)
-    entry, text = papers.entry_of("zhang2019/fig14a"), papers.text_of("zhang2019/fig14a")
+    entry, text = suites.entry_of("zhang2019/fig14a"), suites.text_of("zhang2019/fig14a")
     return Table(text, entry, [Point(None, {"case": 5}, tuple(made.store.results(jobs)))])
 
 
@@ -154,7 +154,7 @@ def test_spikes_of_startup_are_held_against_the_link(tmp_path: Path) -> None:
     jobs = made._jobs_of("zhang2019/fig7b", Case("BBR", {"case": 3}, {**given, "flow": flows, "duration": "90s"}))
     made.run(jobs)
     (run,) = made.store.results(jobs)
-    entry, text = papers.entry_of("zhang2019/fig7b"), papers.text_of("zhang2019/fig7b")
+    entry, text = suites.entry_of("zhang2019/fig7b"), suites.text_of("zhang2019/fig7b")
     (claim,) = (one for one in text.claims if one.id == "c2")
     peaks, link = entry.read["c2"](Table(text, entry, [Point("BBR", {"case": 3}, (run,))]), claim, made)
     assert [one.mean for one in link] == [testbed.INTRA[3].rate] * 2  # type: ignore[union-attr]
@@ -165,7 +165,7 @@ def test_spikes_of_startup_are_held_against_the_link(tmp_path: Path) -> None:
 
 
 def test_a_window_is_read_from_the_claim() -> None:
-    (claim,) = papers.text_of("zhang2019/fig7a").claims
+    (claim,) = suites.text_of("zhang2019/fig7a").claims
     assert intra.window_of(claim) == (120.0, 200.0)
 
 

@@ -139,7 +139,7 @@ def test_a_scenario_written_as_a_file_means_the_same() -> None:
 def test_the_demo_and_the_gallery_run_the_same_plans() -> None:
     from conftest import ROOT
     from dumbbell import from_file
-    from dumbbell.papers import demo
+    from dumbbell.suites import demo
 
     gallery = from_file(ROOT / "scenarios" / "kfoury-fig11a.toml").scenario
     assert plan.runs(gallery) == plan.runs(demo.fig11a())

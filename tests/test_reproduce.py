@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from conftest import Cli
-from dumbbell import papers
+from dumbbell import suites
 from dumbbell.errors import ScenarioError
-from dumbbell.papers import claims, findings, judge, measure, score
-from dumbbell.papers.book import Book, scaled
-from dumbbell.papers.claims import Claim, Tolerance
-from dumbbell.papers.table import FAST, FULL, Case, PaperError, Reading, Table, by_place, matches
 from dumbbell.runs.store import Store
+from dumbbell.suites import claims, findings, judge, measure, score
+from dumbbell.suites.book import Book, scaled
+from dumbbell.suites.claims import Claim, Tolerance
+from dumbbell.suites.table import FAST, FULL, Case, PaperError, Reading, Table, by_place, matches
 
 
 def claim(kind: str, **given: Any) -> Claim:
@@ -131,15 +131,15 @@ def test_a_place_that_names_an_unknown_axis_is_a_fault_of_the_entry() -> None:
         matches({"x": 2}, {"buffer": 1})
 
 
-@pytest.mark.parametrize("paper", papers.PAPERS)
+@pytest.mark.parametrize("paper", suites.known())
 def test_every_figure_of_a_paper_is_there_and_says_what_the_paper_leaves_open(paper: str) -> None:
-    for name in papers.ids(paper):
-        entry, text = papers.entry_of(name), papers.text_of(name)
+    for name in suites.ids(paper):
+        entry, text = suites.entry_of(name), suites.text_of(name)
         assert entry.choices or not text.not_stated, f"{name} leaves open {text.not_stated}"
         assert {*entry.read, *entry.unjudged} <= {one.id for one in text.claims}
-        assert {*entry.also, *entry.needs} <= set(papers.ids(paper))
-    known = {f"{name}#{one.id}" for name in papers.ids(paper) for one in papers.text_of(name).claims}
-    found = findings.of_paper(paper)
+        assert {*entry.also, *entry.needs} <= set(suites.ids(paper))
+    known = {f"{name}#{one.id}" for name in suites.ids(paper) for one in suites.text_of(name).claims}
+    found = findings.of_suite(paper)
     assert set(found) <= known
     assert {one.bin for one in found.values()} <= set(findings.BINS)
 
@@ -165,12 +165,12 @@ def glances(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("glances")
-@pytest.mark.parametrize("paper", papers.PAPERS)
+@pytest.mark.parametrize("paper", suites.known())
 def test_every_claim_of_a_paper_can_be_read_from_its_runs(paper: str, tmp_path: Path) -> None:
     book = Book(Store(tmp_path), FAST)
-    for name in papers.ids(paper):
+    for name in suites.ids(paper):
         judged = book.judged(name)
-        assert len(judged.verdicts) == len(claims.of_paper(paper)[name].claims)
+        assert len(judged.verdicts) == len(claims.of_suite(paper)[name].claims)
         if judged.table.points and judged.table.entry.draw:
             judged.table.entry.draw(judged.table)
 
@@ -225,8 +225,8 @@ def test_a_mark_at_the_end_of_an_axis_is_not_cut(tmp_path: Path) -> None:
 
 
 def test_the_full_profile_has_the_papers_times_and_repetitions() -> None:
-    for name in papers.ids("kfoury2020"):
-        for case in papers.entry_of(name).cases(FULL):
+    for name in suites.ids("kfoury2020"):
+        for case in suites.entry_of(name).cases(FULL):
             assert case.scenario["repetitions"] == 10
             assert case.scenario["duration"] in ("300s", "400s")
 
@@ -257,11 +257,11 @@ def test_a_scaled_scenario_has_its_rates_and_sizes_times_the_factor_and_its_buff
     ],
 )
 def test_runs_at_a_tenth_of_the_rates_are_read_at_the_papers_scale(paper: str, name: str, value: Any) -> None:
-    entry = papers.entry_of(paper)
+    entry = suites.entry_of(paper)
     measured = 0.1 if measure.grows_with_rate(name) else 1.0
     own = [one * measured for one in value] if isinstance(value, list) else value * measured
     known = {**entry.metrics, name: lambda _, __: own}
-    table = Table(papers.text_of(paper), replace(entry, metrics=known), [], scale=0.1)
+    table = Table(suites.text_of(paper), replace(entry, metrics=known), [], scale=0.1)
     assert table.metric(name)(None, None) == pytest.approx(value)  # type: ignore[arg-type]
     assert (measured < 1) == name.startswith(("throughput", "flow_throughputs", "inflight", "bandwidth"))
 

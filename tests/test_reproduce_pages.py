@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 from dumbbell import judge as judging
-from dumbbell import papers
-from dumbbell.papers import claims, findings, judge
+from dumbbell import suites
+from dumbbell.suites import claims, findings, judge
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -71,7 +71,7 @@ def counted(paper: str) -> dict[str, int]:
 
 
 def test_the_scoreboard_has_every_claim_of_every_paper() -> None:
-    known = [f"{name}#{claim.id}" for name in papers.chosen(["all"]) for claim in papers.text_of(name).claims]
+    known = [f"{name}#{claim.id}" for name in suites.chosen(["all"]) for claim in suites.text_of(name).claims]
     assert list(CLAIMS) == known
 
 
@@ -86,7 +86,7 @@ def test_the_counts_of_the_scoreboard_are_those_of_its_rows() -> None:
 def test_docs_reproduce_has_the_counts_of_the_scoreboard() -> None:
     text = (DOCS / "reproduce.md").read_text(encoding="utf-8")
     lines = {row[0]: row[1:] for row in rows_of(DOCS / "reproduce.md") if len(row) == 4 + len(findings.BINS)}
-    for paper in papers.PAPERS:
+    for paper in suites.known():
         assert [int(cell) for cell in lines[paper]] == list(counted(paper).values()), paper
     every = counted("all")
     assert f"{every['hold']} of {every['judged']} judged claims hold" in text
@@ -105,15 +105,15 @@ def test_the_example_for_scripts_has_the_form_and_the_verdict_of_its_claim() -> 
     assert claim["verdict"] == CLAIMS[name].verdict
     assert CLAIMS[name].why.startswith(claim["reason"])
     tolerance = claims.Tolerance(**claim["tolerance"])
-    told = next(one for one in papers.text_of(example["id"]).claims if one.id == claim["id"])
+    told = next(one for one in suites.text_of(example["id"]).claims if one.id == claim["id"])
     judged = judging.Verdict(claim["verdict"], None, claim["margin"], claim["reason"])
     verdict = judge.Verdict(told, judged, claim["measured"], tolerance)
     assert {**verdict.as_json(), "finding": claim["finding"]} == claim
 
 
-@pytest.mark.parametrize("paper", papers.PAPERS)
+@pytest.mark.parametrize("paper", suites.known())
 def test_findings_are_about_claims_that_fail_and_stand_on_the_scoreboard(paper: str) -> None:
-    for name, finding in findings.of_paper(paper).items():
+    for name, finding in findings.of_suite(paper).items():
         if CLAIMS[name].verdict in ("holds", "unclear"):
             assert finding.bin == "chance", f"{name} does not fail, and its finding is not that chance decides"
             continue

@@ -14,7 +14,7 @@ from . import run
 from .status import FAILED, OK
 
 if TYPE_CHECKING:
-    from dumbbell.papers.demo import Claim, Point
+    from dumbbell.suites.demo import Claim, Point
 
 #: Name of the picture in the results' folder.
 PICTURE = "kfoury-fig11a.png"
@@ -24,7 +24,7 @@ _DIGITS = (1, 1, 3, 3, 2)
 
 def main(arguments: argparse.Namespace) -> int:
     """Run, print, draw."""
-    from dumbbell.papers import demo
+    from dumbbell.suites import demo
 
     scenario = demo.fig11a(full=arguments.full)
     planned = jobs_of([Given(scenario, to_toml(scenario))], Path())
@@ -36,8 +36,8 @@ def main(arguments: argparse.Namespace) -> int:
 def report(out: Path, *, full: bool) -> int:
     """Table, picture and claims of the results in `out`."""
     from dumbbell import plots
-    from dumbbell.papers import demo
     from dumbbell.results.load import load
+    from dumbbell.suites import demo
 
     results = load(out)
     points = demo.points(results)

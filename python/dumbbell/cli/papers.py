@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell import backends, papers
+from dumbbell import backends, suites
 from dumbbell.errors import ResultError, wrong
 from dumbbell.files import written_whole
 
 from .status import OK
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book, Judged
+    from dumbbell.suites.book import Book, Judged
 
 #: The colours of verdicts on a terminal.
 _COLOURS = {"holds": "green", "fails": "red", "unclear": "yellow", "unjudged": "yellow"}
@@ -22,9 +22,9 @@ _COLOURS = {"holds": "green", "fails": "red", "unclear": "yellow", "unjudged": "
 
 def main(arguments: argparse.Namespace) -> int:
     """List the figures and tables."""
-    from dumbbell.papers import text_of
+    from dumbbell.suites import text_of
 
-    texts = [text_of(name) for name in papers.chosen(arguments.id or ["all"])]
+    texts = [text_of(name) for name in suites.chosen(arguments.id or ["all"])]
     if arguments.json:
         for text in texts:
             claims = [{"id": one.id, "text": one.text, "expected": one.wanted} for one in text.claims]
@@ -46,11 +46,11 @@ def main(arguments: argparse.Namespace) -> int:
 
 def reproduce(arguments: argparse.Namespace) -> int:
     """Run what is missing, draw, judge."""
-    from dumbbell.papers.book import Book
-    from dumbbell.papers.table import FAST, FULL
     from dumbbell.runs.store import Store
+    from dumbbell.suites.book import Book
+    from dumbbell.suites.table import FAST, FULL
 
-    names = papers.chosen(arguments.id)
+    names = suites.chosen(arguments.id)
     out = Path(arguments.out or "results/papers")
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def reproduce(arguments: argparse.Namespace) -> int:
         if figure:
             figures[name] = figure
         if arguments.json:
-            from dumbbell.papers.score import entry_json
+            from dumbbell.suites.score import entry_json
 
             print(json.dumps(entry_json(one, figure)), flush=True)
         else:
@@ -113,7 +113,7 @@ def _print_cells(one: Judged) -> None:
     from rich import box
     from rich.table import Table
 
-    from dumbbell.papers import cells
+    from dumbbell.suites import cells
 
     from .table import console
 
@@ -134,8 +134,8 @@ def _print(one: Judged, figure: Path | None) -> None:
     from rich import box
     from rich.table import Table
 
-    from dumbbell.papers.cells import is_cell
-    from dumbbell.papers.score import measured_text, wanted_text
+    from dumbbell.suites.cells import is_cell
+    from dumbbell.suites.score import measured_text, wanted_text
 
     from .table import console
 
@@ -167,7 +167,7 @@ def _scaled(scale: float) -> str:
 
 def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path, *, quiet: bool) -> None:
     """The scoreboard: on the terminal, and as files beside the figures."""
-    from dumbbell.papers import score
+    from dumbbell.suites import score
 
     boards = {
         "json": json.dumps(score.as_json(judged, book.profile, book.scale), indent=1) + "\n",
