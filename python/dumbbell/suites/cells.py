@@ -42,8 +42,7 @@ def cells(table: Table) -> list[Cell]:
         if not is_cell(claim) or claim.expected is None:
             continue
         reading = table.read(claim.metric, claim.series[0], claim.at)[0]
-        tolerance = claim.tolerances["sim" if table.kind == "sim" else "real"]
-        agrees = within(claim, tolerance).judge(reading.sample).word == HOLDS
+        agrees = within(claim, claim.tol.of(table.kind)).judge(reading.sample).word == HOLDS
         cell = Cell(claim.series[0], claim.at, claim.metric, claim.expected, reading.mean, agrees)
         found.setdefault((cell.series, repr(cell.at), cell.metric), cell)
     return list(found.values())

@@ -46,31 +46,6 @@ AXES = {
     "case": Axis("Case"),
 }
 
-TITLES = {
-    "jain": "Jain's index",
-    "share": "Share of the goodput",
-    "link_util": "Utilization of the bottleneck",
-    "throughput_mbps": "Throughput (Mbit/s)",
-    "mean_flow_throughput_mbps": "Throughput of a flow (Mbit/s)",
-    "aggregate_throughput_mbps": "Throughput (Mbit/s)",
-    "flow_throughputs_mbps": "Throughput of a flow (Mbit/s)",
-    "retrans_rate_pct": "Retransmitted (%)",
-    "rtt_ms": "Smoothed RTT (ms)",
-    "median_rtt_ms": "RTT, median (ms)",
-    "fct_s": "Completion time (s)",
-    "median_fct_s": "Completion time, median (s)",
-    "flow_fcts_s": "Completion time (s)",
-    "loss_rate_pct": "Dropped at the bottleneck (%)",
-    "mean_owd_ms": "One-way delay (ms)",
-    "mean_queue_delay_ms": "Time in the queue (ms)",
-    "cov_throughput": "Coefficient of variation",
-    "inflight_bytes": "In flight (bytes)",
-    "tput_gain_pct": "Gain of BBRv1 over BBRv2 (%)",
-    "bandwidth_estimates": "Estimate of the bandwidth (Mbit/s)",
-    "throughput": "Throughput (Mbit/s)",
-    "queue_occupancy_bdp": "In the queue (BDP)",
-}
-
 #: From this many repetitions on their interval says something; of fewer, each is shown.
 INTERVAL_FROM = 4
 
@@ -201,7 +176,7 @@ def lines(
             for claim in printed(table, y, label, at):
                 _mark(sheet, ax, claim, x=x, places=places, shade=own["color"], is_beside=table.beside is not None)
         _axis(sheet, ax, AXES.get(x, Axis(x)), sorted(places))
-        style.value_title(sheet, ax, TITLES.get(y, y))
+        style.value_title(sheet, ax, table.metric(y).axis_title)
         if log_y:
             ax.set_yscale("log")
         ax.set_ylim(*((low, high) if log_y else _linear(ax, low or 0.0, high)))
@@ -247,6 +222,7 @@ def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | N
         claim
         for claim in table.text.claims
         if claim.metric == metric
+        and claim.read is None
         and claim.kind in ("value", "approx", "range")
         and (label in claim.series if label else not claim.series)
         and all(key not in claim.at or claim.at[key] == value for key, value in (at or {}).items())
@@ -307,7 +283,7 @@ def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float
         ax.set_ylim(0, 1.02)
         if low is not None:
             ax.set_xlim(left=low)
-        ax.set_xlabel(TITLES.get(y, y))
+        ax.set_xlabel(table.metric(y).axis_title)
         style.value_title(sheet, ax, "CDF")
         if title:
             style.panel_title(sheet, ax, title)
@@ -330,7 +306,7 @@ def bars(y: str, *, title: str = "") -> Panel:
                           capsize=2)  # fmt: skip
             sheet.entry(made, name)
         ax.set_xticks(range(len(cases)), cases)
-        style.value_title(sheet, ax, TITLES.get(y, y))
+        style.value_title(sheet, ax, table.metric(y).axis_title)
         if title:
             style.panel_title(sheet, ax, title)
 
@@ -383,7 +359,7 @@ def heat(
         ax.grid(visible=False)
         ax.set_xlabel(AXES.get(x, Axis(x)).title)
         ax.set_ylabel(AXES.get(y, Axis(y)).title)
-        sheet.figure.colorbar(image, ax=ax, label=bar or TITLES.get(value.metric, value.metric))
+        sheet.figure.colorbar(image, ax=ax, label=bar or table.metric(value.metric).axis_title)
         if title:
             style.panel_title(sheet, ax, title)
 

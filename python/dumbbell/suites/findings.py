@@ -1,6 +1,6 @@
 """What lies behind claims that do not hold: found by hand, in a suite's file `findings.toml`.
 
-A finding has `claims` (ids such as ``kfoury2020/fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and
+A finding has `claims` (such as ``fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and
 `mechanism`. Bins: ``linux``: it fails on a real stack in the same setting too; ``program``: it fails in the program
 that the paper ran, too; ``contradiction``: the paper contradicts itself or arithmetic; ``chance``: repetitions fall on
 both sides; ``setup``: a choice that the paper leaves open decides it; ``tie``: what it puts in an order differs by less
@@ -39,7 +39,7 @@ def of_suite(suite: str) -> dict[str, Finding]:
     """The findings of a suite by the claim's id."""
     findings = tables(known()[suite].folder / "findings.toml").get("finding", [])
     return {
-        claim: Finding(finding["bin"], finding.get("evidence", ""), finding.get("mechanism", ""))
+        f"{suite}/{claim}": Finding(finding["bin"], finding.get("evidence", ""), finding.get("mechanism", ""))
         for finding in findings
         for claim in finding["claims"]
     }

@@ -16,21 +16,13 @@ from typing import Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.scenario.declare import Table, build, key
-from dumbbell.scenario.plain_kinds import Kind, whole
-from dumbbell.units import UnitError
+from dumbbell.scenario.plain_kinds import whole
+
+from .words import TEXT
 
 #: What makes a folder a suite.
 HEAD = "suite.toml"
 _ROOT = Path(__file__).parent
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise UnitError("a text")
-    return value
-
-
-TEXT = Kind(_text, {"type": "string", "minLength": 1})
 
 
 class Head(Table):

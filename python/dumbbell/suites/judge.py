@@ -14,6 +14,7 @@ from dumbbell import judge as judging
 from dumbbell.judge import HOLDS, UNJUDGED, Order, Trend, Within, Word
 from dumbbell.judge.questions import together
 
+from .compared import readings
 from .table import PaperError, Reading, by_place
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Verdict(NamedTuple):
 
 def judge(claim: Claim, table: Table, wide: Table, book: Tables) -> Verdict:
     """The verdict on a claim; `wide` has the cases of the sibling panels too, for trends."""
-    tolerance = claim.tolerances["sim" if table.kind == "sim" else "real"]
+    tolerance = claim.tol.of(table.kind)
     reason = table.entry.unjudged.get(claim.id) or claim.needs
     if reason:
         return Verdict(claim, judging.Verdict(UNJUDGED, None, nan, reason), None, tolerance)
@@ -91,25 +92,33 @@ def within(claim: Claim, tolerance: Tolerance) -> Within:
 
 def _points(claim: Claim, table: Table, book: Tables) -> list[tuple[str, Reading]]:
     """What a claim about values or a trend reads: (series, reading)."""
-    own = table.entry.read.get(claim.id)
-    if own is not None:
-        return [(one.inside, one) for one in own(table, claim, book) if isinstance(one, Reading)]
     at = {key: value for key, value in claim.at.items() if key not in ("from_x", "to_x")}
-    points = [
-        (name or "", reading) for name in claim.series or (None,) for reading in table.read(claim.metric, name, at)
-    ]
+    points: list[tuple[str, Reading]]
+    if claim.read is not None:
+        points = [(point.inside, point) for point in readings(claim, table, book) if isinstance(point, Reading)]
+    else:
+        points = [
+            point for name in claim.series or (None,) for point in _of_line(name, table.read(claim.metric, name, at))
+        ]
     if claim.kind == "trend":
         low, high = claim.at.get("from_x", float("-inf")), claim.at.get("to_x", float("inf"))
         points = [(name, one) for name, one in points if low <= one.at[claim.x_var] <= high]
     return points
 
 
+def _of_line(name: str | None, points: Sequence[Reading]) -> list[tuple[str, Reading]]:
+    """The points of a line, which is one line in each of several cases at one place: a sentence about it that names no
+    case is about each of them.
+    """
+    cases = {point.inside for point in points}
+    return [(point.inside if len(cases) > 1 else name or "", point) for point in points]
+
+
 def _lines(claim: Claim, table: Table, book: Tables) -> list[tuple[Place, list[Reading]]]:
     """What an ordering compares: places, each with a reading per name in its order."""
-    own = table.entry.read.get(claim.id)
     parts: list[list[Reading]]
-    if own is not None:
-        parts = own(table, claim, book)  # type: ignore[assignment]
+    if claim.read is not None:
+        parts = readings(claim, table, book)  # type: ignore[assignment]
         if len(parts) != len(claim.order):
             raise PaperError(f"{table.id}#{claim.id}: {len(parts)} readings for {len(claim.order)} names")
     else:
@@ -127,7 +136,7 @@ def _ordering(claim: Claim, tolerance: Tolerance, places: Sequence[tuple[Place, 
         return judging.Verdict(UNJUDGED, None, nan, "no point has all of " + ", ".join(claim.order))
     question = Order(claim.order, tolerance.of_judge, claim.min_gap, frozenset(claim.may_tie), frozenset(claim.slight))
     verdicts = [_placed(question.judge([one.sample for one in readings]), "", at) for at, readings in places]
-    if claim.at.get("cases") == "at least one":
+    if claim.any_place:
         verdicts = [one for one in verdicts if one.word == HOLDS] or verdicts
     return together(verdicts)
 

@@ -1,23 +1,44 @@
-"""The metrics that claims name, each read from one run: ``(result, label)``, where `label` is the name of the flows to
-read, None for all of them. Rates in Mbit/s, times as the name says, shares and Jain's index as fractions.
-
-Throughput is goodput, as iperf3 prints it. The definitions are those of docs/metrics.md.
+"""What claims and pictures read of a run: figures of the catalogue by their names, and what a suite reads in a way of
+its own. A figure is as people see it: in percent where its unit is %.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf, nan
-from statistics import fmean, median, pstdev
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.results import metrics, statistic
+from dumbbell.results import catalogue, figures
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
-    from dumbbell.results.manifest import FlowSummary, LinkSummary
 
-Metric = Callable[["Result", "str | None"], Any]
+Read = Callable[["Result", "str | None"], Any]
+"""``(run, label)`` gives a number, or a list of them; `label` is the name of the flows to read, None for all."""
+
+#: Before the name of a figure: of every flow by itself.
+EACH = "each "
+#: Units of rates and of amounts of bytes. Runs at a tenth of the paper's rates have a tenth of these; all others are
+#: times, shares, ratios or multiples of a BDP, which do not change with the rates.
+GROWING = ("Mbit/s", "kbit/s", "bytes", "MB")
+
+
+class Metric(NamedTuple):
+    """What is read of a run, and what it is called."""
+
+    title: str
+    unit: str
+    read: Read
+
+    @property
+    def axis_title(self) -> str:
+        """With its unit, for an axis."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    @property
+    def grows_with_rate(self) -> bool:
+        """Whether it is a rate or an amount of bytes."""
+        return self.unit in GROWING
 
 
 def flows(result: Result, label: str | None) -> list[int]:
@@ -25,84 +46,21 @@ def flows(result: Result, label: str | None) -> list[int]:
     return [i for i, flow in enumerate(result.plan.flows) if label is None or flow.name == label]
 
 
-def _summaries(result: Result, label: str | None) -> list[FlowSummary]:
-    return [result.summary.flows[i] for i in flows(result, label)]
+def metric(name: str, own: Mapping[str, Metric]) -> Metric | None:
+    """The metric of this name, which is one of its suite's `own` or a figure; None for none of them."""
+    if name in own:
+        return own[name]
+    plain = name.removeprefix(EACH)
+    if plain not in catalogue.FIGURES:
+        return None
+    figure = catalogue.FIGURES[plain]
 
+    def number(result: Result, numbers: list[int]) -> float:
+        value = figure.value(figures.measured(result), numbers)
+        return nan if value is None else value * figure.scale
 
-def throughputs(result: Result, label: str | None) -> list[float]:
-    """Throughput of each flow."""
-    return [flow.goodput_mbps for flow in _summaries(result, label)]
+    def read(result: Result, label: str | None) -> Any:
+        numbers = flows(result, label)
+        return number(result, numbers) if plain == name else [number(result, [i]) for i in numbers]
 
-
-def throughput(result: Result, label: str | None) -> float:
-    """Throughput of a flow: mean over the flows."""
-    return fmean(throughputs(result, label))
-
-
-def _known(value: float | None) -> float:
-    return nan if value is None else float(value)
-
-
-def jain(result: Result, label: str | None) -> float:
-    """Jain's index of the flows' throughputs."""
-    return statistic.jain(throughputs(result, label))
-
-
-def share(result: Result, label: str | None) -> float:
-    """The flows' part of all bytes."""
-    return sum(flow.share for flow in _summaries(result, label))
-
-
-def retransmitted(result: Result, label: str | None) -> float:
-    """Retransmitted segments, per cent of those sent."""
-    return 100 * metrics.retransmission_rate(result, flows(result, label))
-
-
-def srtt(result: Result, label: str | None) -> float:
-    """Smoothed RTT, ms: mean over the flows of each one's mean."""
-    return fmean(_known(flow.srtt_mean_ms) for flow in _summaries(result, label))
-
-
-def completion_times(result: Result, label: str | None) -> list[float]:
-    """Completion time of each flow, s; inf where it did not complete."""
-    return [inf if flow.fct_s is None else flow.fct_s for flow in _summaries(result, label)]
-
-
-def waiting_ms(link: LinkSummary) -> float:
-    """Mean time in the queue, ms: of packets, or over time on a kernel, which does not tell it of packets."""
-    return _known(link.queue_mean_ms if link.sojourn_mean_ms is None else link.sojourn_mean_ms)
-
-
-def _rtts(result: Result, label: str | None) -> statistic.Distribution:
-    return metrics.rtt_ms(result, flows(result, label))
-
-
-def grows_with_rate(metric: str) -> bool:
-    """Whether a metric of the papers is a rate or an amount of bytes: runs at a tenth of the paper's rates have a tenth
-    of it. All others are times, shares, ratios or multiples of a BDP, which do not change with the rates.
-    """
-    return metric.endswith(("_mbps", "_kbps", "_bytes")) or metric in ("throughput", "bandwidth_estimates")
-
-
-METRICS: dict[str, Metric] = {
-    "jain": jain,
-    "share": share,
-    "link_util": lambda result, _: result.summary.link.utilization,
-    "throughput_mbps": throughput,
-    "throughput": throughput,
-    "throughput_kbps": lambda result, label: throughput(result, label) * 1000,
-    "mean_flow_throughput_mbps": throughput,
-    "aggregate_throughput_mbps": lambda result, label: sum(throughputs(result, label)),
-    "stddev_flow_throughput_mbps": lambda result, label: pstdev(throughputs(result, label)),
-    "flow_throughputs_mbps": throughputs,
-    "retrans_rate_pct": retransmitted,
-    "rtt_ms": srtt,
-    "fct_s": lambda result, label: fmean(completion_times(result, label)),
-    "median_fct_s": lambda result, label: median(completion_times(result, label)),
-    "flow_fcts_s": completion_times,
-    "loss_rate_pct": lambda result, _: 100 * result.summary.link.drop_rate,
-    "loss_fraction": lambda result, _: result.summary.link.drop_rate,
-    "mean_owd_ms": lambda result, label: fmean(_known(flow.owd_mean_ms) for flow in _summaries(result, label)),
-    "mean_queue_delay_ms": lambda result, _: waiting_ms(result.summary.link),
-    "median_rtt_ms": lambda result, label: _rtts(result, label).p50,
-}
+    return Metric(figure.long if plain == name else f"{figure.long} of a flow", figure.axis_unit, read)

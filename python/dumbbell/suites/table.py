@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from dumbbell.errors import DumbbellError
 from dumbbell.results.statistic import Sample
 
-from .measure import METRICS, grows_with_rate
+from .measure import Metric, metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dumbbell.results.load import Result
 
-    from .claims import Claim, Text
+    from .claims import Text
 
 _EXPRESSION = re.compile(r"(min|max)\((.+)\)")
 
@@ -99,32 +99,39 @@ class Point(NamedTuple):
     runs: tuple[Result, ...]
 
 
+Line = Callable[["Table", str, Place], list[Reading]]
+"""``(table, figure, place)`` gives the points of a line."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """How one figure or table is run, drawn and judged; what it claims is in the paper's TOML file."""
+    """How one figure or table is run, drawn and read; what is claimed of it is in the suite's `claims.toml`."""
 
     cases: Callable[[Profile], Iterable[Case]]
     draw: Callable[[Table], Figure] | None
     """The figure as the paper draws it; None where the paper draws none."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """What the paper leaves open: what was chosen, and why."""
-    metrics: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Metrics of this entry alone, by the names that its claims have for them: ``(result, label) -> value``."""
-    series: Mapping[str, Callable[[Table, str, Place], list[Reading]]] = field(default_factory=dict)
-    """Names in claims that are no line of the figure: ``(table, metric, at) -> readings``."""
-    read: Mapping[str, Callable[[Table, Claim, Tables], list[Reading] | list[list[Reading]]]] = field(
-        default_factory=dict
-    )
-    """Claims whose figures are read in a way of their own, by number: ``(table, claim, tables) -> readings``; for an
-    ordering, one list of readings for each name in it."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """Metrics of its suite, by the names that claims and pictures have for them."""
+    readers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Readers of its suite: ``(table, claim, tables) -> readings``; for an ordering one list for each name in it."""
+    names: Mapping[str, str | Line] = field(default_factory=dict)
+    """Names in claims that are no line of the figure: the lines that they stand for, or how they are read."""
     also: tuple[str, ...] = ()
     """Other entries whose cases a trend of this one needs, because each panel of a figure is an entry."""
     needs: tuple[str, ...] = ()
-    """Other entries that `read` asks for."""
+    """Other entries that its claims read."""
     cells: Sequence[Column] = ()
     """The columns of a table of numbers, which is printed with the paper's beside ours (`cells.py`)."""
     unjudged: Mapping[str, str] = field(default_factory=dict)
     """Claims that cannot be judged, with the reason."""
+
+    def reader(self, name: str) -> Callable[..., Any]:
+        """A reader of the suite by its name. Raises PaperError where there is none."""
+        if name not in self.readers:
+            raise PaperError(f"there is no reader {name}: {', '.join(self.readers) or 'the suite has none'}")
+        return self.readers[name]
 
 
 class Tables(Protocol):
@@ -175,39 +182,45 @@ class Table:
         return [(point, label) for point in chosen if any(flow.name == label for flow in point.runs[0].plan.flows)]
 
     def raw(
-        self, metric: str, label: str | None = None, at: Place | None = None
+        self, name: str, label: str | None = None, at: Place | None = None
     ) -> list[tuple[Place, tuple[Any, ...], str]]:
         """A metric that may be a list of numbers for each run: (place, one value per repetition, name of the case).
 
         `at` may have the key ``case_name`` beside those of the axes.
         """
-        read = self.metric(metric)
+        read = self.metric(name).read
         found = []
-        for point, name in self.points_of(label, at):
-            key = (metric, name, id(point))
+        for point, flow in self.points_of(label, at):
+            key = (name, flow, id(point))
             if key not in self._known:
-                self._known[key] = tuple(read(run, name) for run in point.runs)
-            found.append((point.at, self._known[key], point.series or "" if name else ""))
+                self._known[key] = tuple(read(run, flow) for run in point.runs)
+            found.append((point.at, self._known[key], point.series or "" if flow else ""))
         return found
 
-    def metric(self, name: str) -> Callable[[Result, str | None], Any]:
+    def metric(self, name: str) -> Metric:
         """How a metric is read from a run, at the paper's scale. Raises PaperError for a name that nobody knows."""
-        read = self.entry.metrics.get(name) or METRICS.get(name)
-        if read is None:
+        found = metric(name, self.entry.metrics)
+        if found is None:
             raise PaperError(f"{self.id}: there is no metric {name}")
-        if self.scale == 1 or not grows_with_rate(name):
-            return read
+        if self.scale == 1 or not found.grows_with_rate:
+            return found
 
         def unscaled(result: Result, label: str | None) -> Any:
-            value = read(result, label)
+            value = found.read(result, label)
             return [one / self.scale for one in value] if isinstance(value, list) else value / self.scale
 
-        return unscaled
+        return found._replace(read=unscaled)
+
+    def having(self, name: str) -> Table:
+        """The same entry with the runs that have a flow of this name."""
+        return self.of([point for point in self.points if any(flow.name == name for flow in point.runs[0].plan.flows)])
 
     def read(self, metric: str, label: str | None = None, at: Place | None = None) -> list[Reading]:
         """A metric of a line, which may be ``min(A,B)`` or ``max(A,B)`` of lines, at each of its points."""
-        if label is not None and label in self.entry.series:
-            return self.entry.series[label](self, metric, at or {})
+        named = self.entry.names.get(label or "", label)
+        if callable(named):
+            return named(self, metric, at or {})
+        label = named
         expression = _EXPRESSION.fullmatch(label or "")
         if expression:
             pick = {"min": min, "max": max}[expression[1]]

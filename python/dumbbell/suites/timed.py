@@ -66,13 +66,11 @@ def _run(sheet: style.Sheet, table: Table, at: Place, case: str | None) -> Resul
     return runs[0]
 
 
-def over_time(
-    series: Series, y: str, at: Place, *, case: str | None = None, title: str = "", cases: Sequence[str] = ()
-) -> Panel:
+def over_time(series: Series, y: str, at: Place, *, title: str = "", cases: Sequence[str] = ()) -> Panel:
     """A line per flow of a case, or of several cases with one flow each."""
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
-        for name in cases or (case,):
+        for name in cases or (None,):
             run = _run(sheet, table, at, name)
             if run is None:
                 continue

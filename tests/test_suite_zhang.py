@@ -14,8 +14,8 @@ from dumbbell import suites
 from dumbbell.runs.store import Store
 from dumbbell.suites import cells
 from dumbbell.suites.book import Book
-from dumbbell.suites.table import FAST, Case, Point, Table
-from dumbbell.suites.zhang2019 import intra, tables, testbed
+from dumbbell.suites.table import FAST, Point, Table
+from dumbbell.suites.zhang2019 import readings
 
 
 def printed(name: str) -> dict[tuple[str, str, str], float]:
@@ -39,16 +39,19 @@ def test_the_tables_have_every_cell() -> None:
 def test_the_printed_indices_follow_from_the_printed_rates() -> None:
     table = printed("table3")
     for line, at, metric in table:
-        if metric == "jain":
+        if metric == "jain_all":
             one, two = (table[line, at, name] for name in ("x1_kbps", "x2_kbps"))
-            assert (one + two) ** 2 / 2 / (one**2 + two**2) == pytest.approx(table[line, at, "jain"], abs=0.006)
+            assert (one + two) ** 2 / 2 / (one**2 + two**2) == pytest.approx(table[line, at, "jain_all"], abs=0.006)
 
 
 def test_the_printed_rates_are_above_what_stream_data_alone_can_be() -> None:
     rates = printed("table3")
+    mbps = {
+        case.at["case"]: int(case.scenario["path"]["rate"].removesuffix("Mbps"))
+        for case in suites.entry_of("zhang2019/table3").cases(FAST)
+    }
     most = max(
-        (rates[line, at, "x1_kbps"] + rates[line, at, "x2_kbps"])
-        / (1000 * testbed.UNEQUAL[literal_eval(at)["case"]].rate)
+        (rates[line, at, "x1_kbps"] + rates[line, at, "x2_kbps"]) / (1000 * mbps[literal_eval(at)["case"]])
         for line, at, metric in rates
         if metric == "x1_kbps"
     )
@@ -56,8 +59,15 @@ def test_the_printed_rates_are_above_what_stream_data_alone_can_be() -> None:
 
 
 def test_buffers_are_the_multiples_of_the_bdp_that_the_paper_names() -> None:
-    assert Counter(link.bdp for link in testbed.INTRA.values()) == {1: 3, 1.5: 6, 2: 2}
-    assert Counter(link.bdp for link in testbed.INTER.values()) == {1: 2, 1.5: 5, 2: 2}
+    def bdps(name: str) -> Counter[float]:
+        links = {
+            case.at["case"]: [int(case.scenario["path"][key].removesuffix("ms")) for key in ("buffer", "rtt")]
+            for case in suites.entry_of(f"zhang2019/{name}").cases(FAST)
+        }
+        return Counter(buffer / rtt for buffer, rtt in links.values())
+
+    assert bdps("fig5") == {1: 3, 1.5: 6, 2: 2}
+    assert bdps("table7") == {1: 2, 1.5: 5, 2: 2}
 
 
 def book(tmp_path: Path) -> Book:
@@ -92,7 +102,7 @@ def test_flows_that_share_a_processor_are_polled_in_turn(tmp_path: Path) -> None
 
 
 def test_every_flow_has_his_sender(tmp_path: Path) -> None:
-    case = Case(None, {}, tables.against_cubic("BBR", 5, FAST))
+    (case,) = suites.entry_of("zhang2019/fig14a").cases(FAST)
     (job,) = book(tmp_path)._jobs_of("zhang2019/fig14a", case)
     bbr, cubic = job.planned.plan["flows"][0], job.planned.plan["flows"][2]
     sender = {"packet_threshold": 1, "clock_ns": 10**6, "rto_min_ns": 2 * 10**8, "counts_sent": True, "prr": True,
@@ -107,7 +117,8 @@ def test_every_flow_has_his_sender(tmp_path: Path) -> None:
 def short(tmp_path_factory: pytest.TempPathFactory) -> Table:
     """Fig. 14a for 30 s."""
     made = book(tmp_path_factory.mktemp("store"))
-    case = Case("BBR", {"case": 5}, {**tables.against_cubic("BBR", 5, FAST), "duration": "30s"})
+    (case,) = suites.entry_of("zhang2019/fig14a").cases(FAST)
+    case = case._replace(scenario={**case.scenario, "duration": "30s"})
     jobs = made._jobs_of("zhang2019/fig14a", case)
     made.run(jobs)
     entry, text = suites.entry_of("zhang2019/fig14a"), suites.text_of("zhang2019/fig14a")
@@ -118,21 +129,21 @@ def test_figures_are_counted_as_his_scripts_count(short: Table) -> None:
     (run,) = short.points[0].runs
     flows = run.flows.to_pylist()
     received = [flow["goodput_bytes"] / 1000 * 1009 * 8 / 30 / 1000 for flow in flows]
-    assert testbed.rates_kbps(run) == pytest.approx(received, rel=1e-3)
-    assert testbed.utility(run, None) == pytest.approx(sum(received) / 6000, rel=1e-3)
-    assert testbed.ratio(run, None) == pytest.approx(max(received) / min(received), rel=1e-3)
+    assert readings.rates_kbps(run) == pytest.approx(received, rel=1e-3)
+    assert readings.utility(run, None) == pytest.approx(sum(received) / 6000, rel=1e-3)
+    assert readings.ratio(run, None) == pytest.approx(max(received) / min(received), rel=1e-3)
     weighed = sum(flow["owd_mean_us"] * flow["goodput_bytes"] for flow in flows)
     mean = weighed / sum(flow["goodput_bytes"] for flow in flows) / 1000
-    assert testbed.mean_delay_ms(run, None) == pytest.approx(mean, rel=1e-3)
+    assert readings.mean_delay_ms(run, None) == pytest.approx(mean, rel=1e-3)
     shares = [flow["goodput_bytes"] for flow in flows]
-    assert tables.own_share(run, None) == pytest.approx(sum(shares[:2]) / sum(shares), rel=1e-3)
+    assert readings.own_share(run, None) == pytest.approx(sum(shares[:2]) / sum(shares), rel=1e-3)
 
 
 def test_the_rate_over_time_is_bbrs_estimate_and_cubics_window_over_its_rtt(short: Table) -> None:
     (run,) = short.points[0].runs
     rows = [row for row in run.samples.to_pylist() if row["t_us"] >= 20 * 10**6]
     for number in (0, 2):
-        _, rate = testbed.rate_over_time(run, number)
+        _, rate = readings.rate_over_time(run, number)
         own = [row for row in rows if row["flow"] == number]
         last = own[-1]
         wanted = last["bw_bps"] / 1e6 if number == 0 else last["cwnd"] * 1460 * 8 / last["srtt_us"]
@@ -140,7 +151,7 @@ def test_the_rate_over_time_is_bbrs_estimate_and_cubics_window_over_its_rtt(shor
     estimates = [row["bw_bps"] for row in rows if row["flow"] == 0]
     mean = sum(estimates) / len(estimates)
     spread = (sum((one - mean) ** 2 for one in estimates) / len(estimates)) ** 0.5 / mean
-    other = testbed.variation((20.0, 30.0))(run, "BBR")
+    other = readings.variation(run, "BBR", (20.0, 30.0))
     second = [row["bw_bps"] for row in rows if row["flow"] == 1]
     mean = sum(second) / len(second)
     spread += (sum((one - mean) ** 2 for one in second) / len(second)) ** 0.5 / mean
@@ -149,24 +160,25 @@ def test_the_rate_over_time_is_bbrs_estimate_and_cubics_window_over_its_rtt(shor
 
 def test_spikes_of_startup_are_held_against_the_link(tmp_path: Path) -> None:
     made = book(tmp_path)
-    given = intra.four("BBR", 3, FAST)
-    flows = [{key: value for key, value in flow.items() if key != "stop"} for flow in given["flow"][:3]]
-    jobs = made._jobs_of("zhang2019/fig7b", Case("BBR", {"case": 3}, {**given, "flow": flows, "duration": "90s"}))
+    (case,) = suites.entry_of("zhang2019/fig7b").cases(FAST)
+    flows = [{key: value for key, value in flow.items() if key != "stop"} for flow in case.scenario["flow"][:3]]
+    short = {**case.scenario, "flow": flows, "duration": "90s"}
+    jobs = made._jobs_of("zhang2019/fig7b", case._replace(scenario=short))
     made.run(jobs)
     (run,) = made.store.results(jobs)
     entry, text = suites.entry_of("zhang2019/fig7b"), suites.text_of("zhang2019/fig7b")
     (claim,) = (one for one in text.claims if one.id == "c2")
-    peaks, link = entry.read["c2"](Table(text, entry, [Point("BBR", {"case": 3}, (run,))]), claim, made)
-    assert [one.mean for one in link] == [testbed.INTRA[3].rate] * 2  # type: ignore[union-attr]
-    for number, peak in zip((1, 2), peaks, strict=True):  # type: ignore[arg-type]
-        begin = intra.TIMES[number][0]
-        t, rate = testbed.rate_over_time(run, number)
+    peaks, link = readings.READERS["spikes"](Table(text, entry, [Point("BBR", {"case": 3}, (run,))]), claim, made)
+    assert [one.mean for one in link] == [5] * 2
+    for number, peak in zip((1, 2), peaks, strict=True):
+        begin = run.plan.flows[number].start_ns / 1e9
+        t, rate = readings.rate_over_time(run, number)
         assert peak.mean == max(value for at, value in zip(t, rate, strict=True) if begin <= at <= begin + 5)
 
 
 def test_a_window_is_read_from_the_claim() -> None:
     (claim,) = suites.text_of("zhang2019/fig7a").claims
-    assert intra.window_of(claim) == (120.0, 200.0)
+    assert readings.window_of(claim) == (120.0, 200.0)
 
 
 def test_the_command_prints_each_cell_beside_the_papers(cli: Cli) -> None:
