@@ -69,6 +69,7 @@ class Runs(Table):
     )
     full: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs in the full profile", default={}, varies=False)
     fast: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs with --fast", default={}, varies=False)
+    quick: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs from that in a first look", default={}, varies=False)
 
 
 for _name in _SCENARIO:
@@ -272,7 +273,10 @@ def merged(table: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]
 
 def _cases(file: File, block: Mapping[str, Any], profile: Profile, name: str) -> Iterator[Case]:
     """The cases of a table of runs: the first place of each line, then the second."""
-    runs = build(Runs, merged(block, block.get(profile.name, {})), name)
+    table: Mapping[str, Any] = block
+    for of_profile in (*profile.over, profile.name):
+        table = merged(table, block.get(of_profile, {}))
+    runs = build(Runs, table, name)
     grids = [list(_of_line(file, runs, line)) for line in runs.line or ("",)]
     return chain.from_iterable(zip(*grids, strict=True))
 

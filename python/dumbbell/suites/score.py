@@ -104,16 +104,7 @@ def scaled_text(scale: float) -> str:
 
 def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path], scale: float = 1.0) -> str:
     """The scoreboard as a page: counts, then every figure with its command, its choices and its claims."""
-    head = ["paper", *COLUMNS]
-    out = ["# The papers, reproduced", ""]
-    if not profile.is_full:
-        out += [
-            "Made with `--fast`: shorter runs and fewer repetitions than the papers'. Every verdict is provisional.",
-            "",
-        ]
-    if scale != 1:
-        out += [scaled_text(scale), ""]
-    out += [_row(head), _row(["---"] * len(head)), *(_row([one.paper, *one.cells()]) for one in lines(judged)), ""]
+    out = ["# The papers, reproduced", "", *_provisional(profile, scale), *_counts(judged)]
     for suite in known().values():
         own = [one for one in judged if one.text.id.startswith(suite.name + "/")]
         if own:
@@ -121,6 +112,38 @@ def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path
         for one in own:
             out += _section(one, profile, figures.get(one.text.id))
     return "\n".join(out) + "\n"
+
+
+def standing(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> str:
+    """The scoreboard on a small page: counts, and the claims that fail by what lies behind it."""
+    out = ["# Where the papers stand", "", *_provisional(profile, scale), *_counts(judged), "## What fails", ""]
+    for suite in known().values():
+        fails: dict[str, list[str]] = {}
+        for one in judged:
+            if one.text.id.startswith(suite.name + "/"):
+                for verdict in one.verdicts:
+                    if verdict.verdict == "fails":
+                        claim = f"{one.text.id.partition('/')[2]}#{verdict.claim.id}"
+                        fails.setdefault(cause(one.text.id, verdict), []).append(claim)
+        out += [
+            f"- {suite.name}, {findings.BINS[name]}: {', '.join(fails[name])}"
+            for name in findings.BINS
+            if name in fails
+        ]
+    return "\n".join(out) + "\n"
+
+
+def _provisional(profile: Profile, scale: float) -> list[str]:
+    """What there is to say of all verdicts of a page."""
+    if profile.is_full:
+        return [scaled_text(scale), ""] if scale != 1 else []
+    words = f"Made with `--{profile.name}`: shorter runs and fewer repetitions than the papers'."
+    return [words + " Every verdict is provisional.", "", *([scaled_text(scale), ""] if scale != 1 else [])]
+
+
+def _counts(judged: Sequence[Judged]) -> list[str]:
+    head = ["paper", *COLUMNS]
+    return [_row(head), _row(["---"] * len(head)), *(_row([one.paper, *one.cells()]) for one in lines(judged)), ""]
 
 
 def _section(one: Judged, profile: Profile, figure: Path | None) -> Iterable[str]:
@@ -153,7 +176,7 @@ def _command(one: Judged, profile: Profile) -> str:
     """What makes this figure again."""
     table = one.table
     words = ["dumbbell reproduce", one.text.id]
-    words += [] if profile.is_full else ["--fast"]
+    words += [] if profile.is_full else [f"--{profile.name}"]
     words += [] if table.scale == 1 else [f"--scale {table.scale:g}"]
     words += [] if table.kind == "sim" else [f"--on {table.kind}"]
     words += [] if table.beside is None else [f"--beside {table.beside.kind}"]

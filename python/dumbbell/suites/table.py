@@ -2,8 +2,8 @@
 a table: a metric of a line at the points of the figure, a value per repetition.
 
 A case is one set-up: a scenario without lists, and its place on the entry's axes. An entry's cases are made for a
-profile (`FULL`: the paper's times and repetitions; `FAST`: shorter and fewer). Two entries that make the same scenario
-share its runs, because runs are kept by their content.
+profile (`FULL`: the paper's times and repetitions; `FAST`: shorter and fewer; `QUICK`: a look). Two entries that make
+the same scenario share its runs, because runs are kept by their content.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dumbbell.errors import DumbbellError
 from dumbbell.results.statistic import Sample
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _EXPRESSION = re.compile(r"(min|max)\((.+)\)")
 
-T = TypeVar("T")
-
 Place = Mapping[str, Any]
 """Where a case stands on the axes of its figure: ``{"buffer_bdp": 0.1}``."""
 
@@ -37,14 +35,18 @@ class Profile(NamedTuple):
     """How much of the paper's effort is spent."""
 
     name: str
-    is_full: bool
+    over: tuple[str, ...] = ()
+    """The profiles whose tables it has before its own."""
 
-    def pick(self, full: T, fast: T) -> T:
-        """What this profile takes."""
-        return full if self.is_full else fast
+    @property
+    def is_full(self) -> bool:
+        """Whether it has the paper's times and repetitions."""
+        return self.name == "full"
 
 
-FULL, FAST = Profile("full", True), Profile("fast", False)
+FULL, FAST, QUICK = Profile("full"), Profile("fast"), Profile("quick", ("fast",))
+PROFILES = {profile.name: profile for profile in (FULL, FAST, QUICK)}
+"""The profiles by their names. What `QUICK` has is for a first look: `dumbbell demo`."""
 
 
 class Case(NamedTuple):
