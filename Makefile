@@ -65,9 +65,9 @@ setup: $(STAMPS)/dev $(STAMPS)/system ## Virtual environment with all tools, and
 
 build: $(STAMPS)/native ## Leave a working .venv/bin/dumbbell (optimised)
 
-demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: table and picture in out/demo (FULL=1: the paper's 300 s and ten repetitions, in out/demo-full)
+demo: $(STAMPS)/native ## BBR against CUBIC over buffer sizes: picture and the paper's claims, in out/demo (FULL=1: the paper's ten repetitions, in out/demo-full)
 	rm -rf $(demo_dir)
-	$(BIN)/dumbbell demo --out $(demo_dir) $(if $(FULL),--full)
+	$(BIN)/dumbbell demo --out $(demo_dir) --store out/runs $(if $(FULL),--full)
 
 # The tests of real time sleep most of the time. All other tests run meanwhile, on what the first leave of the
 # processors (SCHED_IDLE): they take no time from a test that has to wake at a given moment.

@@ -23,11 +23,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell import backends, papers
-from dumbbell.papers.book import Book
-from dumbbell.papers.table import FAST, FULL
+from dumbbell import backends, suites
 from dumbbell.runs.progress import effort
 from dumbbell.runs.store import Store
+from dumbbell.suites.book import Book
+from dumbbell.suites.table import FAST, FULL
 
 if TYPE_CHECKING:
     from dumbbell.runs.job import Job
@@ -124,7 +124,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         book = Book(Store(folder), FAST if args.fast else FULL)
         by_paper: dict[str, list[str]] = {}
-        for name in papers.chosen(args.paper or ["all"]):
+        for name in suites.chosen(args.paper or ["all"]):
             by_paper.setdefault(name.partition("/")[0], []).append(name)
         rows = [row(paper, book.jobs(book.needed(names)), args.count) for paper, names in by_paper.items()]
     if len(rows) > 1:

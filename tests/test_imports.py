@@ -39,7 +39,7 @@ ORDER = (
     "runs",
     "export",
     "report",
-    "papers",
+    "suites",
     "serve",
     "comparison",
     "api",

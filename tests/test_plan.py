@@ -136,15 +136,6 @@ def test_a_scenario_written_as_a_file_means_the_same() -> None:
     assert plan.runs(from_text(to_toml(scenario))) == plan.runs(scenario)
 
 
-def test_the_demo_and_the_gallery_run_the_same_plans() -> None:
-    from conftest import ROOT
-    from dumbbell import from_file
-    from dumbbell.papers import demo
-
-    gallery = from_file(ROOT / "scenarios" / "kfoury-fig11a.toml").scenario
-    assert plan.runs(gallery) == plan.runs(demo.fig11a())
-
-
 def test_start_jitter_moves_each_flow_by_its_own_seeded_draw() -> None:
     def starts(seed: int) -> list[int]:
         text = (

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from browsing import serious
-from dumbbell.papers import PAPERS, ids, text_of
 from dumbbell.scenario import gallery
 from dumbbell.serve.check import Desk
 from dumbbell.serve.figures import figure
 from dumbbell.serve.limits import Limits
+from dumbbell.suites import ids, text_of
+from dumbbell.suites.folders import shipped
 from live_page import Live, browser, live, server
 from serving import Server
 
@@ -21,7 +22,7 @@ __all__ = ["browser", "live", "server"]
 def test_all_figures_of_all_papers_are_there(server: Server) -> None:
     papers = server.json("/api/papers")["papers"]
     found = {paper["id"]: [one["id"] for one in paper["figures"]] for paper in papers}
-    assert found == {paper: ids(paper) for paper in PAPERS}
+    assert found == {paper: ids(paper) for paper in shipped()}
 
 
 def test_a_figure_has_its_claims_and_its_cases(server: Server) -> None:
@@ -31,7 +32,7 @@ def test_a_figure_has_its_claims_and_its_cases(server: Server) -> None:
     assert [flow["cca"] for flow in found["cases"][0]["tables"]["flow"]] == ["bbr", "cubic"]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", shipped())
 def test_each_figures_cases_run_on_the_page(paper: str, tmp_path: Path) -> None:
     desk = Desk(tmp_path, Limits())
     for name in ids(paper):

@@ -1,14 +1,14 @@
 """What the command line does, from Python: a typed function for each question.
 
 `run` makes runs, `sweep` and `find` make those that a question needs and keep them in a store, `check` says what would
-run, `compare` holds back ends against each other.
+run, `compare` holds back ends against each other, `reproduce` judges the figures of suites.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from warnings import warn
 
 from dumbbell import backends, comparison, interrupts
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dumbbell.comparison import Comparison
     from dumbbell.runs.execute import Watcher
     from dumbbell.runs.job import Job
+    from dumbbell.suites.reproduce import Reproduced
 
 
 def run(
@@ -188,6 +189,58 @@ def compare(
     if temporary:
         temporary.remove()
     return made
+
+
+def reproduce(
+    ids: str | Sequence[str],
+    out: str | Path = "results/papers",
+    jobs: int | None = None,
+    *,
+    profile: Literal["full", "fast", "quick"] = "full",
+    on: str = "sim",
+    beside: str | None = None,
+    scale: float = 1.0,
+    store: str | Path | None = None,
+    progress: bool | None = None,
+    each: Callable[[Reproduced], None] | None = None,
+) -> list[Reproduced]:
+    """Run figures and tables of suites, draw them, and judge what is claimed of them; runs that the store has are not
+    run again.
+
+    Parameters
+    ----------
+    ids
+        ``all``, a suite (``kfoury2020``), an entry of it (``kfoury2020/fig14a``), or the folder of a suite of one's own
+        (docs/suites.md).
+    out
+        Folder for the pictures and the scoreboard.
+    profile
+        ``full``: the papers' times and repetitions; ``fast``: shorter and fewer; ``quick``: a first look.
+    beside
+        A back end to run it on too; both are drawn into one picture.
+    scale
+        What rates and sizes are multiplied with, for back ends that do not carry the paper's.
+    store
+        Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given.
+    each
+        Called with every entry as soon as it is judged.
+    jobs, on, progress
+        As `run` takes them.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such entry, or it cannot be run so.
+    EngineError
+        A run failed; the finished ones stay in the store.
+    """
+    from dumbbell.suites import reproduce as suites
+
+    words = [ids] if isinstance(ids, str) else ids
+    return suites.reproduce(
+        words, Path(out), profile=profile, on=on, beside=beside, scale=scale, store=store, workers=jobs,
+        progress=shown(is_wanted=progress), each=each,
+    )  # fmt: skip
 
 
 def sweep(

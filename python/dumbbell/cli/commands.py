@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .options_host import add_cca, add_kernel, add_shell
 from .options_results import add_export, add_plot, add_report, add_serve, add_show
-from .options_run import add_check, add_compare, add_jobs, add_run, count
+from .options_run import add_check, add_compare, add_run, count
 from .options_sweep import add_sweep
 from .options_trace import add_trace
 from .options_uml import add_uml
@@ -73,11 +73,18 @@ def _add_completion(completion: argparse.ArgumentParser) -> None:
 
 
 def _add_demo(demo: argparse.ArgumentParser) -> None:
-    demo.add_argument(
-        "--full", action="store_true", help="the paper's 300 s and ten repetitions instead of 120 s and one"
+    demo.add_argument("--full", action="store_true", help="the paper's ten repetitions instead of one")
+    demo.add_argument("--out", metavar="DIR", help="folder for picture and scoreboard (default: results/demo)")
+    _add_kept(demo)
+
+
+def _add_kept(command: argparse.ArgumentParser) -> None:
+    """Where runs are kept, and how they go."""
+    command.add_argument(
+        "--store", metavar="DIR", help="where runs are kept (default: $DUMBBELL_STORE or results/.store)"
     )
-    demo.add_argument("--out", metavar="DIR", help="folder for the results (default: results/kfoury-fig11a-<n>)")
-    add_jobs(demo)
+    command.add_argument("--jobs", type=count, metavar="N", help="runs at the same time (default: one per core)")
+    command.add_argument("-q", "--quiet", action="store_true", help="no progress")
 
 
 def _factor(text: str) -> float:
@@ -98,12 +105,23 @@ def _add_papers(listed: argparse.ArgumentParser) -> None:
 
 def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
     reproduce.add_argument(
-        "id", metavar="ID", nargs="+", help="all, a paper (kfoury2020) or a figure (kfoury2020/fig14a)"
+        "id",
+        metavar="ID",
+        nargs="+",
+        help="all, a paper (kfoury2020), a figure (kfoury2020/fig14a), or the folder of a suite of your own"
+        " (docs/suites.md)",
     )
-    reproduce.add_argument(
+    profile = reproduce.add_mutually_exclusive_group()
+    profile.add_argument(
         "--fast",
-        action="store_true",
+        action="store_const",
+        const="fast",
+        dest="profile",
+        default="full",
         help="shorter runs and fewer repetitions than the paper's; verdicts are provisional",
+    )
+    profile.add_argument(
+        "--quick", action="store_const", const="quick", dest="profile", help="still fewer, for a first look"
     )
     reproduce.add_argument(
         "--on", metavar="BACKEND", default="sim", help="sim (default), or uml: Linux in virtual time"
@@ -117,12 +135,8 @@ def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
         " figures are brought to the paper's scale",
     )  # fmt: skip
     reproduce.add_argument("--out", metavar="DIR", help="folder for figures and scoreboard (default: results/papers)")
-    reproduce.add_argument(
-        "--store", metavar="DIR", help="where runs are kept (default: $DUMBBELL_STORE or results/.store)"
-    )
     reproduce.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
-    reproduce.add_argument("--jobs", type=count, metavar="N", help="runs at the same time (default: one per core)")
-    reproduce.add_argument("-q", "--quiet", action="store_true", help="no progress")
+    _add_kept(reproduce)
 
 
 def _add_store(store: argparse.ArgumentParser) -> None:
@@ -226,7 +240,9 @@ COMMANDS = {
     "shell": Command("run one command at one end of an emulated path", add_shell, "shell:main", has_signals=True),
     "schema": Command("print the JSON Schema of scenario files", _add_nothing, "views:schema"),
     "demo": Command(
-        "BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): run, table, picture", _add_demo, "demo:main"
+        "BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): picture, claims",
+        _add_demo,
+        "papers:demo",
     ),
     "papers": Command("list the figures and tables of papers that can be reproduced", _add_papers, "papers:main"),
     "reproduce": Command(

@@ -1,20 +1,23 @@
-"""`dumbbell papers`: what can be reproduced. `dumbbell reproduce`: run it, draw it, judge its claims."""
+"""`dumbbell papers`: what can be reproduced. `dumbbell reproduce`: run it, draw it, judge its claims. `dumbbell demo`:
+one figure, as a first look.
+"""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dumbbell import backends, papers
-from dumbbell.errors import ResultError, wrong
-from dumbbell.files import written_whole
+from dumbbell import api, suites
 
 from .status import OK
 
 if TYPE_CHECKING:
-    from dumbbell.papers.book import Book, Judged
+    from collections.abc import Iterable, Sequence
+
+    from dumbbell.suites.reproduce import Reproduced
+    from dumbbell.suites.table import Table
 
 #: The colours of verdicts on a terminal.
 _COLOURS = {"holds": "green", "fails": "red", "unclear": "yellow", "unjudged": "yellow"}
@@ -22,9 +25,9 @@ _COLOURS = {"holds": "green", "fails": "red", "unclear": "yellow", "unjudged": "
 
 def main(arguments: argparse.Namespace) -> int:
     """List the figures and tables."""
-    from dumbbell.papers import text_of
+    from dumbbell.suites import text_of
 
-    texts = [text_of(name) for name in papers.chosen(arguments.id or ["all"])]
+    texts = [text_of(name) for name in suites.chosen(arguments.id or ["all"])]
     if arguments.json:
         for text in texts:
             claims = [{"id": one.id, "text": one.text, "expected": one.wanted} for one in text.claims]
@@ -46,108 +49,79 @@ def main(arguments: argparse.Namespace) -> int:
 
 def reproduce(arguments: argparse.Namespace) -> int:
     """Run what is missing, draw, judge."""
-    from dumbbell.papers.book import Book
-    from dumbbell.papers.table import FAST, FULL
-    from dumbbell.runs.store import Store
+    return _reproduced(
+        arguments.id, Path(arguments.out or "results/papers"), profile=arguments.profile,
+        is_json=arguments.json, progress=not arguments.quiet, on=arguments.on, beside=arguments.beside,
+        scale=arguments.scale, store=arguments.store, jobs=arguments.jobs,
+    )  # fmt: skip
 
-    names = papers.chosen(arguments.id)
-    out = Path(arguments.out or "results/papers")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResultError(f"{out}: cannot be made ({error.strerror})") from None
-    profile = FAST if arguments.fast else FULL
-    on, beside_on = arguments.on, arguments.beside
-    backends.kind(on)
-    if beside_on:
-        backends.kind(beside_on, "--beside")
-        if beside_on == on:
-            raise wrong("--beside", beside_on, f"another back end than --on {on}, whose points it would be drawn over")
-    store, scale = Store(arguments.store), arguments.scale
-    book = Book(store, profile, on=on, workers=arguments.jobs, scale=scale)
-    beside = Book(store, profile, on=beside_on, workers=arguments.jobs, scale=scale) if beside_on else None
-    for made in (book, beside):
-        if made is not None:
-            _run(made, names, quiet=arguments.quiet)
-    judged: list[Judged] = []
-    figures: dict[str, Path] = {}
-    for name in names:
-        one = book.judged(name)
-        judged.append(one)
-        one.table.beside = beside.table(name) if beside else None
-        figure = _draw(one, out)
-        if figure:
-            figures[name] = figure
-        if arguments.json:
-            from dumbbell.papers.score import entry_json
 
-            print(json.dumps(entry_json(one, figure)), flush=True)
-        else:
-            _print(one, figure)
-        book.forget(name)
-    _write(judged, book, figures, out, quiet=arguments.json)
+#: What the demo reproduces.
+DEMO = "kfoury2020/fig11a"
+
+
+def demo(arguments: argparse.Namespace) -> int:
+    """A first look: one figure, shorter, or with the paper's times and repetitions."""
+    return _reproduced(
+        [DEMO], Path(arguments.out or "results/demo"), profile="full" if arguments.full else "quick",
+        store=arguments.store, jobs=arguments.jobs, progress=not arguments.quiet,
+    )  # fmt: skip
+
+
+def _reproduced(ids: list[str], out: Path, *, profile: Any, is_json: bool = False, **given: Any) -> int:
+    """Print what is reproduced: every entry when it is judged, then the scoreboard."""
+    entries = api.reproduce(ids, out, profile=profile, each=_print_json if is_json else _print, **given)
+    if not is_json:
+        _print_board(entries, profile, out)
     return OK
 
 
-def _run(book: Book, names: list[str], *, quiet: bool) -> None:
-    """Make what is missing, with progress over all of it."""
-    from dumbbell import interrupts
-    from dumbbell.runs.progress import Progress, screen
-
-    with interrupts.passed_on(), interrupts.Raised():
-        book.run(book.jobs(book.needed(names)), None if quiet else Progress(screen()))
+def _print_json(entry: Reproduced) -> None:
+    print(json.dumps(entry.as_json()), flush=True)
 
 
-def _draw(one: Judged, out: Path) -> Path | None:
-    from dumbbell import plots
-
-    if one.table.entry.draw is None or not one.table.points:
-        return None
-    path = out / (one.text.id.replace("/", "-") + ".png")
-    plots.save(one.table.entry.draw(one.table), path)
-    return path
-
-
-def _print_cells(one: Judged) -> None:
+def _print_cells(measured: Table) -> None:
     """A table of numbers as the paper has it, ours beside its."""
+    from dumbbell.suites import cells
+
+    heads, rows = cells.rows(measured, measured.entry.cells)
+    _print_table(f"{measured.text.item}: ours (the paper's), * within tolerance", heads, rows)
+    print(f"Within the tolerance: {cells.agreement(measured)}\n")
+
+
+def _print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Numbers under their headings; the first column has names."""
     from rich import box
     from rich.table import Table
 
-    from dumbbell.papers import cells
-
     from .table import console
 
-    heads, rows = cells.rows(one.table, one.table.entry.cells)
-    table = Table(
-        title=f"{one.text.item}: ours (the paper's), * within tolerance", title_justify="left", box=box.SIMPLE_HEAD
-    )
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for i, head in enumerate(heads):
         table.add_column(head, justify="left" if i == 0 else "right")
     for row in rows:
         table.add_row(*row)
     console().print(table)
-    print(f"Within the tolerance: {cells.agreement(one.table)}\n")
 
 
-def _print(one: Judged, figure: Path | None) -> None:
+def _print(entry: Reproduced) -> None:
     """A row per claim; those that are cells of a table stand in the table."""
     from rich import box
     from rich.table import Table
 
-    from dumbbell.papers.cells import is_cell
-    from dumbbell.papers.score import measured_text, wanted_text
+    from dumbbell.suites.cells import is_cell
+    from dumbbell.suites.score import measured_text, wanted_text
 
     from .table import console
 
-    if one.table.entry.cells:
-        _print_cells(one)
-    table = Table(
-        title=f"{one.text.id}: {one.text.title}{_scaled(one.table.scale)}", title_justify="left", box=box.SIMPLE_HEAD
-    )
+    text, measured = entry.judged.text, entry.judged.table
+    if measured.entry.cells:
+        _print_cells(measured)
+    table = Table(title=f"{text.id}: {text.title}{_scaled(measured.scale)}", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("claim", "", "measured", "expected", "tolerance", ""):
         table.add_column(head, overflow="fold")
-    for verdict in one.verdicts:
-        if one.table.entry.cells and is_cell(verdict.claim):
+    for verdict in entry.judged.verdicts:
+        if measured.entry.cells and is_cell(verdict.claim):
             continue
         colour = _COLOURS[verdict.verdict]
         table.add_row(
@@ -155,39 +129,22 @@ def _print(one: Judged, figure: Path | None) -> None:
             wanted_text(verdict), f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", verdict.reason,
         )  # fmt: skip
     console().print(table)
-    for what, chosen in one.table.entry.choices.items():
-        print(f"  left open: {what}: {chosen}")
-    if figure:
-        print(f"Picture: {figure}\n")
+    for what, choice in measured.entry.choices.items():
+        print(f"  left open: {what}: {choice}")
+    if entry.picture:
+        print(f"Picture: {entry.picture}\n")
 
 
 def _scaled(scale: float) -> str:
     return "" if scale == 1 else f", at {scale:g} of the paper's rates"
 
 
-def _write(judged: list[Judged], book: Book, figures: dict[str, Path], out: Path, *, quiet: bool) -> None:
-    """The scoreboard: on the terminal, and as files beside the figures."""
-    from dumbbell.papers import score
+def _print_board(entries: list[Reproduced], profile: str, out: Path) -> None:
+    """The scoreboard."""
+    from dumbbell.suites import score
 
-    boards = {
-        "json": json.dumps(score.as_json(judged, book.profile, book.scale), indent=1) + "\n",
-        "md": score.markdown(judged, book.profile, figures, book.scale),
-    }
-    for suffix, text in boards.items():
-        with written_whole(out / f"scoreboard.{suffix}") as beside:
-            beside.write_text(text, encoding="utf-8")
-    if quiet:
-        return
-    from rich import box
-    from rich.table import Table
-
-    from .table import console
-
-    provisional = "" if book.profile.is_full else ", provisional: shorter runs, fewer repetitions"
-    table = Table(title=f"Claims{_scaled(book.scale)}{provisional}", title_justify="left", box=box.SIMPLE_HEAD)
-    for head in ("paper", *score.COLUMNS):
-        table.add_column(head, justify="left" if head == "paper" else "right")
-    for line in score.lines(judged):
-        table.add_row(line.paper, *line.cells())
-    console().print(table)
+    provisional = "" if profile == "full" else ", provisional: shorter runs, fewer repetitions"
+    title = f"Claims{_scaled(entries[0].judged.table.scale) if entries else ''}{provisional}"
+    lines = score.lines([entry.judged for entry in entries])
+    _print_table(title, ("paper", *score.COLUMNS), [(line.paper, *line.cells()) for line in lines])
     print(f"Page: {out / 'scoreboard.md'}")

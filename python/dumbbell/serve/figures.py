@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from dumbbell.errors import wrong
-from dumbbell.papers import PAPERS, chosen, entry_of, ids, text_of
-from dumbbell.papers.table import FAST, Case
+from dumbbell.suites import chosen, entry_of, ids, text_of
+from dumbbell.suites.folders import shipped
+from dumbbell.suites.table import FAST, Case
 
 
 def papers() -> list[dict[str, Any]]:
     """The papers with their figures and tables, in their order."""
     return [
-        {"id": paper, "title": title, "figures": [_short(one) for one in ids(paper)]} for paper, title in PAPERS.items()
+        {"id": suite.name, "title": suite.title, "figures": [_short(one) for one in ids(suite.name)]}
+        for suite in shipped().values()
     ]
 
 

@@ -1,0 +1,153 @@
+"""Runs the entries of the papers, each run once: figures that ask for the same scenario share it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell import backends
+from dumbbell.errors import ScenarioError, wrong
+from dumbbell.runs.execute import execute
+from dumbbell.suites import entry_of, text_of
+
+from .judge import Verdict, judge
+from .table import PaperError, Point, Table
+
+if TYPE_CHECKING:
+    from dumbbell.runs.execute import Watcher
+    from dumbbell.runs.job import Job
+    from dumbbell.runs.store import Store
+
+    from .claims import Text
+    from .table import Case, Profile
+
+
+class Judged(NamedTuple):
+    """An entry with its verdicts."""
+
+    text: Text
+    table: Table
+    verdicts: tuple[Verdict, ...]
+
+
+class Book:
+    """The papers' runs at one profile and back end.
+
+    Parameters
+    ----------
+    store
+        Where runs are kept.
+    workers
+        How many go at once; None: as many as there are cores.
+    scale
+        What rates, bursts and sizes are multiplied with, for back ends that do not carry the paper's; buffers in BDP
+        follow. Tables divide what they read by it again.
+    """
+
+    def __init__(
+        self, store: Store, profile: Profile, *, on: str = "sim", workers: int | None = None, scale: float = 1.0
+    ) -> None:
+        self.store, self.profile, self.on, self.workers, self.scale = store, profile, on, workers, scale
+        self._tables: dict[str, Table] = {}
+        self._planned: dict[str, list[tuple[Case, list[Job]]]] = {}
+
+    def needed(self, names: Iterable[str]) -> list[str]:
+        """These entries, and those whose runs their claims read too."""
+        found: dict[str, None] = {}
+        for name in names:
+            found[name] = None
+            entry = entry_of(name)
+            found.update(dict.fromkeys((*entry.also, *entry.needs)))
+        return list(found)
+
+    def jobs(self, names: Iterable[str]) -> list[Job]:
+        """The runs of these entries that differ from each other."""
+        jobs: dict[str, Job] = {}
+        for name in names:
+            for _, own in self._cases(name):
+                for job in own:
+                    jobs.setdefault(self.store.key(job.request), job)
+        return [job._replace(number=i) for i, job in enumerate(jobs.values())]
+
+    def run(self, jobs: Sequence[Job], progress: Watcher | None = None) -> None:
+        """Run what is missing of these; raises the error of the first that fails."""
+        workers = backends.workers(self.on, (job.request for job in jobs), self.workers)
+        for outcome in execute(jobs, None, store=self.store, workers=workers, progress=progress):
+            if outcome.error is not None:
+                raise outcome.error
+
+    def table(self, name: str) -> Table:
+        """The runs of an entry; those that are missing are run."""
+        if name not in self._tables:
+            points = []
+            for case, jobs in self._cases(name):
+                self.run(jobs)
+                points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
+            self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on, scale=self.scale)
+        return self._tables[name]
+
+    def forget(self, name: str) -> None:
+        """Let go of what was read of an entry's runs; figures of other entries may read them again."""
+        self._tables.pop(name, None)
+        self._planned.pop(name, None)
+
+    def judged(self, name: str) -> Judged:
+        """The verdicts on an entry's claims."""
+        table = self.table(name)
+        entry = entry_of(name)
+        points = [*table.points, *(point for other in entry.also for point in self.table(other).points)]
+        wide = table.of(points)
+        return Judged(text_of(name), table, tuple(judge(claim, table, wide, self) for claim in text_of(name).claims))
+
+    def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
+        """The cases of an entry with their runs; planned once, because that costs as much as a short run."""
+        if name not in self._planned:
+            self._planned[name] = [(case, self._jobs_of(name, case)) for case in entry_of(name).cases(self.profile)]
+        return self._planned[name]
+
+    def _jobs_of(self, name: str, case: Case) -> list[Job]:
+        from pathlib import Path
+
+        from dumbbell.runs.jobs import jobs_of
+        from dumbbell.scenario.file import Given, from_dict
+        from dumbbell.scenario.toml_text import to_toml
+
+        try:
+            scenario = from_dict({"name": "paper", **scaled(case.scenario, self.scale)})
+            jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
+        except ScenarioError as error:
+            if self.scale == 1 or error.key == "--scale":
+                raise
+            first = error.errors[0]
+            raise wrong(
+                "--scale", self.scale, f"one that {name} can be run at ({first.key}: {first.problem})"
+            ) from None
+        if any(job.planned.vary for job in jobs):
+            raise PaperError(f"{name}: a case has a list")
+        return jobs
+
+
+_QUANTITY = re.compile(r"([0-9.]+)\s*([A-Za-z]+)")
+
+
+def scaled(scenario: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """A scenario at other rates: the bottleneck's rate and burst, the sizes of flows and their largest rates times a
+    factor. Raises ScenarioError where the rate is not one number.
+    """
+    if factor == 1:
+        return dict(scenario)
+    path = scenario["path"]
+    if not isinstance(path["rate"], str) or not str(path.get("buffer", "1bdp")).endswith("bdp"):
+        raise wrong("--scale", factor, "1 for figures whose rate changes, or whose buffer is not in BDP")
+    flows = [_times(flow, ("size", "max_rate"), factor) for flow in scenario["flow"]]
+    return {**scenario, "path": _times(path, ("rate", "burst"), factor), "flow": flows}
+
+
+def _times(table: Mapping[str, Any], keys: Iterable[str], factor: float) -> dict[str, Any]:
+    made = dict(table)
+    for key in keys:
+        found = _QUANTITY.fullmatch(str(made.get(key, "")))
+        if found:
+            made[key] = f"{float(found[1]) * factor:.10g}{found[2]}"
+    return made

@@ -1,0 +1,366 @@
+"""The figures of the papers: panels that read a `Table`, and the page that they stand on.
+
+A panel is a function ``(table, sheet, axes)``; `page` puts panels side by side or below each other. Numbers that the
+paper prints are drawn as rings in the line's colour, bounds as flat ends, at the place that the claim names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell import controllers
+from dumbbell.plots import look, style, ticks
+
+from .table import Reading, Table, matches
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from .claims import Claim
+
+Panel = Callable[[Table, style.Sheet, "Axes"], None]
+Draw = Callable[[Table], "Figure"]
+
+
+class Axis(NamedTuple):
+    """Title of an axis, and whether it is logarithmic."""
+
+    title: str
+    log: bool = False
+
+
+AXES = {
+    "buffer_bdp": Axis("Buffer (BDP)", log=True),
+    "loss_pct": Axis("Random loss (%)", log=True),
+    "n_flows": Axis("Flows"),
+    "rtt_ms": Axis("Propagation RTT (ms)"),
+    "bandwidth_mbps": Axis("Rate (Mbit/s)"),
+    "delay_ms": Axis("Propagation RTT (ms)"),
+    "queue_packets": Axis("Queue (packets)"),
+    "alpha_pct": Axis("Loss threshold (%)", log=True),
+    "jitter_mean_ms": Axis("Mean jitter (ms)"),
+    "case": Axis("Case"),
+}
+
+#: From this many repetitions on their interval says something; of fewer, each is shown.
+INTERVAL_FROM = 4
+
+#: The papers' names of controllers, and ours.
+CONTROLLERS = {
+    **{facts.name: name for name, facts in controllers.facts().items()},
+    "Cubic": "cubic",
+    "HTCP": "htcp",
+    "BBRv1": "bbr",
+    "BBR'": "bbr-drain",
+    "BBR+": "bbr-hsr",
+    "Tsunami": "tsunami-zhang",
+}
+
+
+def page(
+    *panels: Panel, columns: int = 1, height: float = 2.6, width: float | None = None, share_y: bool = False
+) -> Draw:
+    """A figure of these panels, row by row."""
+
+    @style.styled
+    def draw(table: Table) -> Figure:
+        rows = -(-len(panels) // columns)
+        sheet = style.Sheet(
+            None,
+            {"width": width},
+            rows=rows,
+            columns=columns,
+            height=height,
+            squeeze=False,
+            sharey=share_y,
+        )
+        for axes, panel in zip(sheet.axes, panels, strict=False):
+            panel(table, sheet, axes)
+        for axes in sheet.axes[len(panels) :]:
+            axes.set_visible(False)
+        points = sheet.figure.get_figwidth() * 72 - 16
+        title = style.wrapped(style.plain(f"{table.text.item}: {table.text.title}"), points, 10)
+        sheet.figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10)
+        sheet.finish(_caption(table, sheet.explained))
+        return sheet.figure
+
+    return draw
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("s" if number > 1 else "")
+
+
+def _caption(table: Table, explained: Sequence[str]) -> str:
+    """How much was run, and what the marks mean that panels drew."""
+    runs = {len(point.runs) for point in table.points}
+    plan = table.points[0].runs[0].plan
+    seconds = sorted({point.runs[0].plan.duration_s for point in table.points})
+    times = f"{seconds[0]:g} s" if len(seconds) == 1 else f"{seconds[0]:g} to {seconds[-1]:g} s"
+    most = max(runs)
+    words = [
+        f"{_count(len(table.points), 'set-up')} of {times}, "
+        + (f"{min(runs)} to {most} repetitions" if len(runs) > 1 else _count(most, "repetition")),
+        *explained,
+        *([f"run at {table.scale:g} of the paper's rates and drawn at the paper's scale"] if table.scale != 1 else []),
+        f"seed {plan.seed}",
+    ]  # fmt: skip
+    return "; ".join(words) + "."
+
+
+def colour(label: str) -> look.Look:
+    """The look of a line by its name: that of the controller whose name it begins with."""
+    name = max((known for known in CONTROLLERS if label.startswith(known)), key=len, default=None)
+    return look.of(CONTROLLERS[name] if name else label)
+
+
+#: Of a controller's further lines.
+_MARKERS = ("D", "o", "^", "v", "P", "X", "<", ">")
+
+
+def _looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour, marker and line of each label; those of one controller are shades of its colour."""
+    counts = Counter(colour(label).colour for label in labels)
+    met: Counter[str] = Counter()
+    made = {}
+    for label in labels:
+        its = colour(label)
+        nth, count = met[its.colour], counts[its.colour]
+        met[its.colour] += 1
+        made[label] = {
+            "color": its.colour if count == 1 else look.shade(its.colour, nth, count),
+            "marker": its.marker if nth == 0 else _MARKERS[nth % len(_MARKERS)],
+            "linestyle": look.LINES[nth % len(look.LINES)],
+        }
+    return made
+
+
+def lines(
+    x: str,
+    y: str,
+    *,
+    title: str = "",
+    at: dict[str, Any] | None = None,
+    series: Sequence[str] | None = None,
+    is_of_run: bool = False,
+    spread: str = "interval",
+    log_y: bool = False,
+    low: float | None = None,
+    high: float | None = None,
+) -> Panel:
+    """A metric against an axis, a line for each series; one neutral line of the run as a whole with `is_of_run`.
+    `spread` is ``interval`` (95 % of the mean) or ``sd`` (one standard deviation over the repetitions).
+    """
+
+    def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
+        labels: list[str | None] = [None] if is_of_run else list(series or table.lines())
+        looks = _looks([label for label in labels if label])
+        places: set[float] = set()
+        for label in labels:
+            if label and not is_of_run and not table.points_of(label, at):
+                continue
+            found = table.read(y, label, at)
+            own = looks[label] if label else {"color": look.NEUTRAL, "marker": "o", "linestyle": "-"}
+            places.update(one.at[x] for one in found)
+            handle = _points(sheet, ax, found, x=x, spread=spread, own=own)
+            if label or table.beside is not None:
+                sheet.entry(handle, label or "all flows")
+            if table.beside is not None:
+                hollow = {**own, "markersize": 7, "markerfacecolor": "none", "linestyle": ":"}
+                handle = _points(sheet, ax, table.beside.read(y, label, at), x=x, spread=spread, own=hollow)
+                sheet.entry(handle, f"{label or 'all flows'}, {table.beside.kind}")
+            for claim in printed(table, y, label, at):
+                _mark(sheet, ax, claim, x=x, places=places, shade=own["color"], is_beside=table.beside is not None)
+        _axis(sheet, ax, AXES.get(x, Axis(x)), sorted(places))
+        style.value_title(sheet, ax, table.metric(y).axis_title)
+        if log_y:
+            ax.set_yscale("log")
+        ax.set_ylim(*((low, high) if log_y else _linear(ax, low or 0.0, high)))
+        if title:
+            style.panel_title(sheet, ax, title)
+
+    return draw
+
+
+def _linear(ax: Axes, low: float, high: float | None) -> tuple[float, float | None]:
+    """The ends of an axis with room above the highest mark, in parts of the whole: a ring at its end would be cut."""
+    top = low + 1.06 * (ax.dataLim.y1 - low)
+    return low, high if high is not None else top if isfinite(top) and top > low else None
+
+
+def _points(sheet: style.Sheet, ax: Axes, found: Sequence[Reading], *, x: str, spread: str, own: dict[str, Any]) -> Any:
+    """A line through the means, with what shows how far the repetitions are apart."""
+    line = sorted(found, key=lambda one: one.at[x])
+    for one in line:
+        if 1 < len(one.values) < INTERVAL_FROM:
+            ax.plot([one.at[x]] * len(one.values), one.values, ".", color=own["color"], ms=3, alpha=0.6)
+            sheet.explain("dots: each repetition")
+    places, means = [one.at[x] for one in line], [one.mean for one in line]
+    return ax.errorbar(places, means, yerr=_spreads(sheet, line, spread), capsize=2, **{"markersize": 4, **own})
+
+
+def _spreads(sheet: style.Sheet, found: Sequence[Reading], spread: str) -> list[float] | None:
+    """What bars show of each point; None where there are too few repetitions."""
+    if any(len(one.values) < INTERVAL_FROM for one in found):
+        return None
+    if spread == "sd":
+        from statistics import pstdev
+
+        sheet.explain("bars: one standard deviation over the repetitions")
+        return [pstdev(one.values) if all(map(isfinite, one.values)) else 0.0 for one in found]
+    sheet.explain("bars: 95 % interval of the mean")
+    return [0.0 if isnan(one.half_width) else one.half_width for one in found]
+
+
+def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | None = None) -> list[Claim]:
+    """Claims with a number of this metric and line."""
+    return [
+        claim
+        for claim in table.text.claims
+        if claim.metric == metric
+        and claim.read is None
+        and claim.kind in ("value", "approx", "range")
+        and (label in claim.series if label else not claim.series)
+        and all(key not in claim.at or claim.at[key] == value for key, value in (at or {}).items())
+    ]
+
+
+def _mark(
+    sheet: style.Sheet, ax: Axes, claim: Claim, *, x: str, places: set[float], shade: str, is_beside: bool
+) -> None:
+    """The paper's number or range at the places that the claim names: a cross beside hollow marks of another back end,
+    which rings would look like.
+    """
+    for place in places:
+        try:
+            if not matches({x: place}, {key: value for key, value in claim.at.items() if key.startswith(x)}):
+                continue
+        except Exception:
+            continue
+        if claim.expected is not None:
+            mark, word = ("x", "crosses") if is_beside else ("o", "rings")
+            sheet.explain(f"{word}: the paper's numbers")
+            ax.plot([place], [claim.expected], mark, mfc="none", mec=shade, ms=9, mew=1.2, zorder=5, ls="none")
+        else:
+            sheet.explain("flat ends: the paper's bounds")
+            ends = [end for end in (claim.lower, claim.upper) if end is not None]
+            ax.plot([place] * len(ends), ends, "-", color=shade, lw=1.2, marker="_", ms=11, zorder=5)
+
+
+def _axis(sheet: style.Sheet, ax: Axes, axis: Axis, places: Sequence[Any]) -> None:
+    ax.set_xlabel(axis.title)
+    numbers = [place for place in places if isinstance(place, (int, float))]
+    if axis.log and numbers and min(numbers) > 0 and max(numbers) > min(numbers):
+        ax.set_xscale("log")
+        ax.set_xticks(numbers, [f"{place:g}" for place in numbers])
+        ax.minorticks_off()
+    elif numbers and len(numbers) <= 12:
+        ax.set_xticks(numbers, ticks.spaced(sheet, ax, numbers))
+
+
+def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float | None = None) -> Panel:
+    """The distribution of a metric over flows and repetitions, or over repetitions, a step line for each series."""
+
+    def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
+        labels = table.lines()
+        looks = _looks(labels)
+        for label in labels:
+            values: list[float] = []
+            for _, found, _ in table.raw(y, label, at):
+                for one in found:
+                    values.extend(one if isinstance(one, list) else [one])
+            finite = sorted(value for value in values if isfinite(value))
+            if not finite:
+                continue
+            heights = [(i + 1) / len(values) for i in range(len(finite))]
+            own = {key: value for key, value in looks[label].items() if key != "marker"}
+            (handle,) = ax.step([finite[0], *finite], [0.0, *heights], where="post", **own)
+            sheet.entry(handle, label)
+        ax.set_ylim(0, 1.02)
+        if low is not None:
+            ax.set_xlim(left=low)
+        ax.set_xlabel(table.metric(y).axis_title)
+        style.value_title(sheet, ax, "CDF")
+        if title:
+            style.panel_title(sheet, ax, title)
+
+    return draw
+
+
+def bars(y: str, *, title: str = "") -> Panel:
+    """A metric of the flows' lines, in groups by case."""
+
+    def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
+        cases = [point.series or "" for point in table.points]
+        names = list(dict.fromkeys(flow.name for point in table.points for flow in point.runs[0].plan.flows))
+        width = 0.8 / len(names)
+        for i, name in enumerate(names):
+            found = [table.read(y, name, {"case_name": case})[0] for case in cases]
+            places = [k + (i - (len(names) - 1) / 2) * width for k in range(len(cases))]
+            high = [one.mean for one in found]
+            made = ax.bar(places, high, width, color=colour(name).colour, yerr=_spreads(sheet, found, "interval"),
+                          capsize=2)  # fmt: skip
+            sheet.entry(made, name)
+        ax.set_xticks(range(len(cases)), cases)
+        style.value_title(sheet, ax, table.metric(y).axis_title)
+        if title:
+            style.panel_title(sheet, ax, title)
+
+    return draw
+
+
+class Number(NamedTuple):
+    """A number in the cells of a heat map: metric and line, and its factor."""
+
+    metric: str
+    label: str | None
+    factor: float = 1.0
+    form: str = ".0f"
+
+
+def heat(
+    x: str,
+    y: str,
+    value: Number,
+    *,
+    below: Sequence[Number] = (),
+    title: str = "",
+    low: float = 0.0,
+    high: float = 1.0,
+    bar: str = "",
+    first: str = "lower",
+) -> Panel:
+    """A heat map: the colour is one number, which stands in the cell too unless others are given to stand there. The
+    row of the smallest `y` is the `first` from below or above: ``lower`` or ``upper``.
+    """
+
+    def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
+        found = {(one.at[x], one.at[y]): one.mean * value.factor for one in table.read(value.metric, value.label)}
+        columns, rows = sorted({cell[0] for cell in found}), sorted({cell[1] for cell in found})
+        grid = [[found.get((column, row), float("nan")) for column in columns] for row in rows]
+        image = ax.imshow(
+            grid, origin="lower" if first == "lower" else "upper", aspect="auto", cmap="viridis", vmin=low, vmax=high
+        )
+        texts: dict[Any, list[str]] = {cell: [] for cell in found}
+        for number in below or (value,):
+            for one in table.read(number.metric, number.label):
+                texts[one.at[x], one.at[y]].append(format(one.mean * number.factor, number.form))
+        for (column, row), words in texts.items():
+            shade = (found[column, row] - low) / ((high - low) or 1)
+            text = words[0] if len(words) == 1 else words[0] + "\n" + " | ".join(words[1:])
+            ax.text(columns.index(column), rows.index(row), text, ha="center", va="center", fontsize=6.5,
+                    color="black" if shade > 0.6 else "white")  # fmt: skip
+        ax.set_xticks(range(len(columns)), [f"{column:g}" for column in columns])
+        ax.set_yticks(range(len(rows)), [f"{row:g}" for row in rows])
+        ax.grid(visible=False)
+        ax.set_xlabel(AXES.get(x, Axis(x)).title)
+        ax.set_ylabel(AXES.get(y, Axis(y)).title)
+        sheet.figure.colorbar(image, ax=ax, label=bar or table.metric(value.metric).axis_title)
+        if title:
+            style.panel_title(sheet, ax, title)
+
+    return draw

@@ -1,0 +1,39 @@
+"""What the FABRIC poster reads in a way of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dumbbell.results import metrics
+from dumbbell.results.columns import sample_column
+from dumbbell.suites import measure
+from dumbbell.suites.measure import Metric
+
+if TYPE_CHECKING:
+    from dumbbell.results.load import Result
+
+
+def bdp_mb(result: Result, _: str | None = None) -> float:
+    """Rate times RTT of the path, MB."""
+    return result.plan.bottleneck.rate_bps / 8 * result.plan.flows[0].rtt_ns / 1e9 / 1e6
+
+
+def queue_occupancy(result: Result, _: str | None) -> float:
+    """What waits in the queue in the measured part, mean over the sample times, in BDP."""
+    return metrics.queue_occupancy_bytes(result, result.plan.window).mean / 1e6 / bdp_mb(result)
+
+
+def bandwidth_estimates(result: Result, label: str | None) -> list[float]:
+    """The controller's estimate of the bandwidth at every sample, Mbit/s."""
+    import numpy as np
+
+    estimates = [sample_column(result, i, "bw_bps") for i in measure.flows(result, label)]
+    return [float(value) / 1e6 for own in estimates for value in own if not np.isnan(value)]
+
+
+METRICS = {
+    "bandwidth_estimates": Metric("Estimate of the bandwidth", "Mbit/s", bandwidth_estimates),
+    "bdp": Metric("Bandwidth-delay product", "MB", bdp_mb),
+    "loss_set": Metric("Loss of the path", "%", lambda result, _: result.plan.flows[0].loss_ppb / 1e7),
+    "queue_occupancy": Metric("In the queue", "BDP", queue_occupancy),
+}

@@ -1,0 +1,84 @@
+"""What Kfoury et al. 2020 read in a way of their own, and the panels of Fig. 12."""
+
+from __future__ import annotations
+
+from math import inf
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from dumbbell.results import metrics
+from dumbbell.suites import draw, measure
+from dumbbell.suites.measure import Metric
+from dumbbell.suites.table import Reading
+
+if TYPE_CHECKING:
+    from dumbbell.results.load import Result
+    from dumbbell.suites.claims import Claim
+    from dumbbell.suites.table import Table, Tables
+
+
+def capacity_used(result: Result, _: str | None) -> float:
+    """Link utilization as Section 5.1 has it: the sum of the flows' goodput over the capacity of the link."""
+    return sum(flow.goodput_mbps for flow in result.summary.flows) * 1e6 / result.plan.bottleneck.rate_bps
+
+
+def mean_retransmitted(result: Result, label: str | None) -> float:
+    """The average of the retransmission rates of the flows, per cent, as Section 5.6 has it."""
+    return 100 * fmean(metrics.retransmission_rate(result, [i]) for i in measure.flows(result, label))
+
+
+def completion_times(result: Result, label: str | None) -> list[float]:
+    """Completion time of each flow, s; inf where it did not complete."""
+    times = (result.summary.flows[i].fct_s for i in measure.flows(result, label))
+    return [inf if time is None else time for time in times]
+
+
+METRICS = {
+    "capacity_used": Metric("Goodput over the capacity", "", capacity_used),
+    "retrans_flow_mean": Metric("Retransmitted segments of a flow, mean", "%", mean_retransmitted),
+    "each_fct": Metric("Completion time", "s", completion_times),
+    "fct": Metric("Completion time, mean", "s", lambda result, label: fmean(completion_times(result, label))),
+    "fct_median": Metric("Completion time, median", "s", lambda result, label: median(completion_times(result, label))),
+}
+
+
+def _measured_and_ideal(table: Table, _: Claim, __: Tables) -> list[list[Reading]]:
+    """The part of the goodput that BBRv2's flows have, and their part of the flows."""
+    measured = table.read("share", "BBRv2")
+    ideal = [
+        Reading(one.at, tuple(one.at["n_bbr2"] / (one.at["n_bbr2"] + one.at["n_cubic"]) for _ in one.values))
+        for one in measured
+    ]
+    return [measured, ideal]
+
+
+def _share_gap(table: Table, _: Claim, __: Tables) -> list[Reading]:
+    """How far CUBIC's part is from its part of the flows, mean over the numbers of CUBIC flows."""
+    gaps: dict[int, list[float]] = {}
+    for one in table.read("share", "CUBIC"):
+        ours, theirs = one.at["n_bbr2"], one.at["n_cubic"]
+        gaps.setdefault(ours, []).append(abs(one.mean - theirs / (ours + theirs)))
+    return [Reading({"n_bbr2": ours}, (fmean(values),)) for ours, values in gaps.items()]
+
+
+READERS = {"measured_and_ideal": _measured_and_ideal, "share_gap": _share_gap}
+
+
+def counts(ours: int) -> draw.Panel:
+    """Shares beside so many flows of BBRv2, with the parts of the flows dotted."""
+    panel = draw.lines(
+        "n_cubic", "share", at={"n_bbr2": ours}, series=("BBRv2", "CUBIC"), title=f"{ours} BBRv2", high=1.0
+    )
+
+    def drawn(table: Table, sheet: Any, ax: Any) -> None:
+        panel(table, sheet, ax)
+        for label, part in (("BBRv2", ours), ("CUBIC", 0)):
+            xs = sorted({point.at["n_cubic"] for point in table.points})
+            (handle,) = ax.plot(xs, [(part or x) / (ours + x) for x in xs], ":", color=draw.colour(label).colour)
+            sheet.entry(handle, f"{label}, its part of the flows")
+        ax.set_xlabel("CUBIC flows")
+
+    return drawn
+
+
+PANELS = {"counts": counts}

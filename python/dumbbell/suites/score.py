@@ -1,0 +1,210 @@
+"""The scoreboard: how many claims of each paper hold, fail and cannot be judged, and why those fail that do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import findings
+from .folders import known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from .book import Judged
+    from .judge import Verdict
+    from .table import Profile
+
+#: Columns of the scoreboard after the paper, in order.
+COLUMNS = ("claims", "judged", "hold", "share", *findings.BINS, "unclear", "unjudged")
+
+
+class Line(NamedTuple):
+    """One paper, or all of them."""
+
+    paper: str
+    claims: int
+    holds: int
+    unclear: int
+    unjudged: int
+    bins: dict[str, int]
+
+    @property
+    def judged(self) -> int:
+        """Claims with a verdict."""
+        return self.claims - self.unjudged
+
+    def cells(self) -> list[str]:
+        """As the columns have them."""
+        share = f"{100 * self.holds / self.judged:.0f} %" if self.judged else "-"
+        return [
+            *map(str, (self.claims, self.judged, self.holds)), share,
+            *(str(self.bins.get(name, 0)) for name in findings.BINS), str(self.unclear), str(self.unjudged),
+        ]  # fmt: skip
+
+
+def lines(judged: Sequence[Judged]) -> list[Line]:
+    """A line per paper that was judged, and one for all of them."""
+    made = []
+    for suite in known().values():
+        own = [one for one in judged if one.text.id.startswith(suite.name + "/")]
+        if own:
+            made.append(_line(suite.name, own))
+    return [*made, _line("all", judged)] if len(made) > 1 else made
+
+
+def _line(paper: str, judged: Sequence[Judged]) -> Line:
+    found = [(one.text.id, verdict) for one in judged for verdict in one.verdicts]
+    count = Counter(verdict.verdict for _, verdict in found)
+    bins = Counter(cause(name, verdict) for name, verdict in found if verdict.verdict == "fails")
+    return Line(paper, len(found), count["holds"], count["unclear"], count["unjudged"], dict(bins))
+
+
+def cause(entry: str, verdict: Verdict) -> str:
+    """The bin of a claim that fails: `tie` or `here` unless somebody has found out more."""
+    finding = findings.of(f"{entry}#{verdict.claim.id}")
+    if finding is None:
+        return "tie" if verdict.is_tie else "here"
+    return finding.bin
+
+
+def as_json(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> dict[str, Any]:
+    """The whole of it: counts per paper, and every verdict with its finding; `scale` is that of all runs."""
+    return {
+        "profile": profile.name,
+        "provisional": not profile.is_full,
+        "scale": scale,
+        "papers": [dict(zip(("paper", *COLUMNS), (one.paper, *one.cells()), strict=True)) for one in lines(judged)],
+        "entries": [entry_json(one) for one in judged],
+    }
+
+
+def entry_json(one: Judged, figure: Path | None = None) -> dict[str, Any]:
+    """An entry as `dumbbell reproduce --json` prints it."""
+    claims = []
+    for verdict in one.verdicts:
+        finding = findings.of(f"{one.text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
+        claims.append({**verdict.as_json(), **({"finding": finding._asdict()} if finding else {})})
+    return {
+        "id": one.text.id,
+        "figure": str(figure) if figure else None,
+        "scale": one.table.scale,
+        "claims": claims,
+    }
+
+
+def scaled_text(scale: float) -> str:
+    """What `--scale` did, in a sentence."""
+    return (
+        f"Made with `--scale {scale:g}`: rates, bursts and sizes of flows are {scale:g} of the papers'. What was"
+        " measured is brought to the papers' scale: rates and amounts of bytes are divided by it."
+    )
+
+
+def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path], scale: float = 1.0) -> str:
+    """The scoreboard as a page: counts, then every figure with its command, its choices and its claims."""
+    out = ["# The papers, reproduced", "", *_provisional(profile, scale), *_counts(judged)]
+    for suite in known().values():
+        own = [one for one in judged if one.text.id.startswith(suite.name + "/")]
+        if own:
+            out += [f"## {suite.title}", ""]
+        for one in own:
+            out += _section(one, profile, figures.get(one.text.id))
+    return "\n".join(out) + "\n"
+
+
+def standing(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> str:
+    """The scoreboard on a small page: counts, and the claims that fail by what lies behind it."""
+    out = ["# Where the papers stand", "", *_provisional(profile, scale), *_counts(judged), "## What fails", ""]
+    for suite in known().values():
+        fails: dict[str, list[str]] = {}
+        for one in judged:
+            if one.text.id.startswith(suite.name + "/"):
+                for verdict in one.verdicts:
+                    if verdict.verdict == "fails":
+                        claim = f"{one.text.id.partition('/')[2]}#{verdict.claim.id}"
+                        fails.setdefault(cause(one.text.id, verdict), []).append(claim)
+        out += [
+            f"- {suite.name}, {findings.BINS[name]}: {', '.join(fails[name])}"
+            for name in findings.BINS
+            if name in fails
+        ]
+    return "\n".join(out) + "\n"
+
+
+def _provisional(profile: Profile, scale: float) -> list[str]:
+    """What there is to say of all verdicts of a page."""
+    if profile.is_full:
+        return [scaled_text(scale), ""] if scale != 1 else []
+    words = f"Made with `--{profile.name}`: shorter runs and fewer repetitions than the papers'."
+    return [words + " Every verdict is provisional.", "", *([scaled_text(scale), ""] if scale != 1 else [])]
+
+
+def _counts(judged: Sequence[Judged]) -> list[str]:
+    head = ["paper", *COLUMNS]
+    return [_row(head), _row(["---"] * len(head)), *(_row([one.paper, *one.cells()]) for one in lines(judged)), ""]
+
+
+def _section(one: Judged, profile: Profile, figure: Path | None) -> Iterable[str]:
+    text = one.text
+    out = [
+        f"### {text.item}: {text.title}",
+        "",
+        f"`{_command(one, profile)}`",
+        "",
+    ]
+    if figure:
+        out += [f"![{text.item}]({figure.name})", ""]
+    if one.table.entry.choices:
+        out += [f"- {what}: {chosen}" for what, chosen in one.table.entry.choices.items()] + [""]
+    if one.verdicts:
+        out += [_row(["claim", "", "measured", "expected", "tolerance", "why"]), _row(["---"] * 6)]
+    for verdict in one.verdicts:
+        claim, finding = verdict.claim, findings.of(f"{text.id}#{verdict.claim.id}")
+        why = verdict.reason
+        if verdict.verdict == "fails" and finding:
+            why += f" ({findings.BINS[finding.bin]}: {finding.mechanism or finding.evidence})"
+        out.append(_row([
+            f"{claim.id} {claim.text}", verdict.verdict, measured_text(verdict), wanted_text(verdict),
+            f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", why,
+        ]))  # fmt: skip
+    return [*out, ""]
+
+
+def _command(one: Judged, profile: Profile) -> str:
+    """What makes this figure again."""
+    table = one.table
+    words = ["dumbbell reproduce", one.text.id]
+    words += [] if profile.is_full else [f"--{profile.name}"]
+    words += [] if table.scale == 1 else [f"--scale {table.scale:g}"]
+    words += [] if table.kind == "sim" else [f"--on {table.kind}"]
+    words += [] if table.beside is None else [f"--beside {table.beside.kind}"]
+    return " ".join(words)
+
+
+def measured_text(verdict: Verdict) -> str:
+    """What was measured, in a cell: a number, a few, or the smallest and the largest of many."""
+    if verdict.measured is None:
+        return "-"
+    if not isinstance(verdict.measured, list):
+        return f"{verdict.measured:.4g}"
+    values = [one["value"] for one in verdict.measured if one["value"] is not None]
+    if len(values) > 4:
+        return f"{min(values):.4g} to {max(values):.4g} ({len(values)} points)"
+    return ", ".join(f"{value:.4g}" for value in values)
+
+
+def wanted_text(verdict: Verdict) -> str:
+    """What the paper says, in a cell."""
+    wanted = verdict.claim.wanted
+    if verdict.claim.kind == "ordering":
+        return " > ".join(wanted)
+    if verdict.claim.kind == "range":
+        low, high = ("" if end is None else f"{end:g}" for end in wanted)
+        return f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+    return wanted if isinstance(wanted, str) else f"{wanted:g}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

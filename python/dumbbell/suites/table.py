@@ -1,0 +1,287 @@
+"""What a figure or table of a paper is made of (its cases, how it is drawn, how its claims are read), and its runs as
+a table: a metric of a line at the points of the figure, a value per repetition.
+
+A case is one set-up: a scenario without lists, and its place on the entry's axes. An entry's cases are made for a
+profile (`FULL`: the paper's times and repetitions; `FAST`: shorter and fewer; `QUICK`: a look). Two entries that make
+the same scenario share its runs, because runs are kept by their content.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from dumbbell.errors import DumbbellError
+from dumbbell.results.statistic import Sample
+
+from .measure import Metric, metric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dumbbell.results.load import Result
+
+    from .claims import Text
+
+_EXPRESSION = re.compile(r"(min|max)\((.+)\)")
+
+Place = Mapping[str, Any]
+"""Where a case stands on the axes of its figure: ``{"buffer_bdp": 0.1}``."""
+
+
+class Profile(NamedTuple):
+    """How much of the paper's effort is spent."""
+
+    name: str
+    over: tuple[str, ...] = ()
+    """The profiles whose tables it has before its own."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has the paper's times and repetitions."""
+        return self.name == "full"
+
+
+FULL, FAST, QUICK = Profile("full"), Profile("fast"), Profile("quick", ("fast",))
+PROFILES = {profile.name: profile for profile in (FULL, FAST, QUICK)}
+"""The profiles by their names. What `QUICK` has is for a first look: `dumbbell demo`."""
+
+
+class Case(NamedTuple):
+    """One set-up of an entry."""
+
+    series: str | None
+    """The line of the figure that all of its flows belong to; None where the lines are the flows' names."""
+    at: Place
+    scenario: dict[str, Any]
+    """The tables of a scenario file, with one value per key; `name` is given to it."""
+
+
+class Column(NamedTuple):
+    """A metric of the cells, as the table heads it."""
+
+    metric: str
+    title: str
+    form: str = ".2f"
+
+
+class Reading(NamedTuple):
+    """A metric at one point of a figure."""
+
+    at: Place
+    values: tuple[float, ...]
+    """One per repetition."""
+    inside: str = ""
+    """The case's own name, where the line is one of several in its runs: figures with two opponents have two such cases
+    at one place."""
+
+    @property
+    def sample(self) -> Sample:
+        """The repetitions for the judge; they have the same seeds in all cases, which their numbers stand for."""
+        return Sample(self.values, tuple(range(len(self.values))))
+
+    @property
+    def mean(self) -> float:
+        """Mean over the repetitions that have the figure; nan where none has."""
+        return self.sample.interval.mean
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the mean; nan for one repetition."""
+        return self.sample.interval.half_width
+
+
+class Point(NamedTuple):
+    """A case with the results of its repetitions."""
+
+    series: str | None
+    at: Place
+    runs: tuple[Result, ...]
+
+
+Line = Callable[["Table", str, Place], list[Reading]]
+"""``(table, figure, place)`` gives the points of a line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """How one figure or table is run, drawn and read; what is claimed of it is in the suite's `claims.toml`."""
+
+    cases: Callable[[Profile], Iterable[Case]]
+    draw: Callable[[Table], Figure] | None
+    """The figure as the paper draws it; None where the paper draws none."""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    """What the paper leaves open: what was chosen, and why."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """Metrics of its suite, by the names that claims and pictures have for them."""
+    readers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Readers of its suite: ``(table, claim, tables) -> readings``; for an ordering one list for each name in it."""
+    names: Mapping[str, str | Line] = field(default_factory=dict)
+    """Names in claims that are no line of the figure: the lines that they stand for, or how they are read."""
+    also: tuple[str, ...] = ()
+    """Other entries whose cases a trend of this one needs, because each panel of a figure is an entry."""
+    needs: tuple[str, ...] = ()
+    """Other entries that its claims read."""
+    cells: Sequence[Column] = ()
+    """The columns of a table of numbers, which is printed with the paper's beside ours (`cells.py`)."""
+    unjudged: Mapping[str, str] = field(default_factory=dict)
+    """Claims that cannot be judged, with the reason."""
+
+    def reader(self, name: str) -> Callable[..., Any]:
+        """A reader of the suite by its name. Raises PaperError where there is none."""
+        if name not in self.readers:
+            raise PaperError(f"there is no reader {name}: {', '.join(self.readers) or 'the suite has none'}")
+        return self.readers[name]
+
+
+class Tables(Protocol):
+    """What has the runs of every entry: a book."""
+
+    def table(self, name: str) -> Table:
+        """The runs of an entry."""
+
+
+class Table:
+    """The points of an entry, run on a back end, at `scale` times the paper's rates. What is read of it is at the
+    paper's scale: rates and amounts of bytes are divided by `scale`.
+    """
+
+    def __init__(
+        self, text: Text, entry: Entry, points: Sequence[Point], *, kind: str = "sim", scale: float = 1.0
+    ) -> None:
+        self.text, self.id, self.entry, self.points, self.kind = text, text.id, entry, list(points), kind
+        self.scale = scale
+        self.beside: Table | None = None
+        """The same figure on another back end, drawn into the same axes."""
+        self._known: dict[tuple[str, str | None, int], tuple[Any, ...]] = {}
+
+    def of(self, points: Sequence[Point]) -> Table:
+        """The same entry with these points."""
+        return Table(self.text, self.entry, points, kind=self.kind, scale=self.scale)
+
+    def lines(self) -> list[str]:
+        """Names of the lines, in the order of the cases, then of the flows within a run."""
+        names: dict[str, None] = {}
+        for point in self.points:
+            if point.series is not None:
+                names[point.series] = None
+            else:
+                names.update(dict.fromkeys(flow.name for flow in point.runs[0].plan.flows))
+        return list(names)
+
+    def points_of(self, label: str | None, at: Place | None = None) -> list[tuple[Point, str | None]]:
+        """The points of a line, each with the flows' name to read there: None for all flows of its runs."""
+        wanted = dict(at or {})
+        case = wanted.pop("case_name", None)
+        chosen = [
+            point for point in self.points if (case is None or point.series == case) and matches(point.at, wanted)
+        ]
+        own = [point for point in chosen if point.series == label and label is not None]
+        if own or label is None:
+            return [(point, None) for point in own or chosen]
+        return [(point, label) for point in chosen if any(flow.name == label for flow in point.runs[0].plan.flows)]
+
+    def raw(
+        self, name: str, label: str | None = None, at: Place | None = None
+    ) -> list[tuple[Place, tuple[Any, ...], str]]:
+        """A metric that may be a list of numbers for each run: (place, one value per repetition, name of the case).
+
+        `at` may have the key ``case_name`` beside those of the axes.
+        """
+        read = self.metric(name).read
+        found = []
+        for point, flow in self.points_of(label, at):
+            key = (name, flow, id(point))
+            if key not in self._known:
+                self._known[key] = tuple(read(run, flow) for run in point.runs)
+            found.append((point.at, self._known[key], point.series or "" if flow else ""))
+        return found
+
+    def metric(self, name: str) -> Metric:
+        """How a metric is read from a run, at the paper's scale. Raises PaperError for a name that nobody knows."""
+        found = metric(name, self.entry.metrics)
+        if found is None:
+            raise PaperError(f"{self.id}: there is no metric {name}")
+        if self.scale == 1 or not found.grows_with_rate:
+            return found
+
+        def unscaled(result: Result, label: str | None) -> Any:
+            value = found.read(result, label)
+            return [one / self.scale for one in value] if isinstance(value, list) else value / self.scale
+
+        return found._replace(read=unscaled)
+
+    def having(self, name: str) -> Table:
+        """The same entry with the runs that have a flow of this name."""
+        return self.of([point for point in self.points if any(flow.name == name for flow in point.runs[0].plan.flows)])
+
+    def read(self, metric: str, label: str | None = None, at: Place | None = None) -> list[Reading]:
+        """A metric of a line, which may be ``min(A,B)`` or ``max(A,B)`` of lines, at each of its points."""
+        named = self.entry.names.get(label or "", label)
+        if callable(named):
+            return named(self, metric, at or {})
+        label = named
+        expression = _EXPRESSION.fullmatch(label or "")
+        if expression:
+            pick = {"min": min, "max": max}[expression[1]]
+            return merged([self.read(metric, part.strip(), at) for part in expression[2].split(",")], pick)
+        found = [
+            Reading(place, tuple(map(float, values)), inside) for place, values, inside in self.raw(metric, label, at)
+        ]
+        if not found:
+            raise PaperError(f"{self.id}: no run has {label or 'a point'} at {dict(at or {})}")
+        return found
+
+
+class PaperError(DumbbellError):
+    """An entry of a paper that does not fit its own claims: a fault of this program."""
+
+
+def merged(parts: Sequence[Sequence[Reading]], pick: Callable[[list[float]], float]) -> list[Reading]:
+    """Readings of several lines as one: at each place that all have, the picked one by its mean, with its values."""
+    made = []
+    for place, found in by_place(parts):
+        wanted = pick([reading.mean for reading in found])
+        made.append(next((Reading(place, one.values) for one in found if one.mean == wanted), found[0]))
+    return made
+
+
+def by_place(parts: Sequence[Sequence[Reading]]) -> list[tuple[Place, list[Reading]]]:
+    """The readings of several lines at the places that all of them have, in the order of the first. Lines of one run
+    are compared within it.
+    """
+    made = []
+    for first in parts[0]:
+        beside = [_beside(first, part) for part in parts[1:]]
+        if all(beside):
+            made.append((first.at, [first, *(one for one in beside if one)]))
+    return made
+
+
+def _beside(first: Reading, part: Sequence[Reading]) -> Reading | None:
+    same = [one for one in part if one.at == first.at]
+    return next((one for one in same if one.inside == first.inside or not (one.inside and first.inside)), None)
+
+
+def matches(at: Place, wanted: Mapping[str, Any]) -> bool:
+    """Whether a place meets the conditions: ``key: value``, ``key: [values]``, ``key_min``, ``key_max``.
+
+    >>> matches({"buffer_bdp": 2}, {"buffer_bdp_min": 1}), matches({"buffer_bdp": 2}, {"buffer_bdp": [1, 4]})
+    (True, False)
+    """
+    for key, value in wanted.items():
+        if key in at:
+            allowed = value if isinstance(value, list) else [value]
+            if at[key] not in allowed:
+                return False
+        elif key.endswith("_min") and key[:-4] in at:
+            if at[key[:-4]] < value:
+                return False
+        elif key.endswith("_max") and key[:-4] in at:
+            if at[key[:-4]] > value:
+                return False
+        else:
+            raise PaperError(f"no axis {key} at {dict(at)}")
+    return True

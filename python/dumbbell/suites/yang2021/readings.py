@@ -1,0 +1,288 @@
+"""What Yang and others read in a way of their own: what is in flight, the phases of BBR's probes, figures that are
+normalised on each path; and the radio links of Fig. 23.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import nan
+from os import environ
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.plots import pooled
+from dumbbell.results.columns import queue_column, sample_column
+from dumbbell.results.statistic import jain
+from dumbbell.suites import draw, measure
+from dumbbell.suites.measure import Metric
+from dumbbell.suites.table import Reading
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dumbbell.plots import style
+    from dumbbell.results.load import Result
+    from dumbbell.results.manifest import LinkSummary
+    from dumbbell.suites.claims import Claim
+    from dumbbell.suites.table import Table, Tables
+
+# --- in flight ------------------------------------------------------------------------------------
+
+
+def in_flight_bdp(result: Result, label: str | None, percentile: float) -> float:
+    """A percentile over time of what is in flight, in BDP of the path."""
+    import numpy as np
+
+    frames = np.concatenate([sample_column(result, i, "in_flight") for i in measure.flows(result, label)])
+    frames = frames[~np.isnan(frames)]
+    bdp = result.plan.bottleneck.rate_bps / 8 * result.plan.flows[0].rtt_ns / 1e9
+    return float(np.percentile(frames, percentile)) * 1514 / bdp if frames.size else nan
+
+
+def mean_in_flight(result: Result, label: str | None) -> float:
+    """Mean over time of the payload in flight, bytes."""
+    import numpy as np
+
+    return fmean(float(np.nanmean(sample_column(result, i, "in_flight"))) * 1448 for i in measure.flows(result, label))
+
+
+def _jain_of_run(result: Result, _: str | None) -> float:
+    """Jain's index of both flows, whichever of them names the line."""
+    return jain([flow.goodput_mbps for flow in result.summary.flows])
+
+
+# --- phases of probes: Figs. 5, 11 and 15 -----------------------------------------------------------
+
+#: Mbit/s at the start, and steps of so much every 2 s.
+FIRST_MBPS, STEP_MBPS, EVERY_S = 40, 5, 2
+#: When the queue of Figs. 11(b) and (d) drops because of PROBE_RTT, as their caption says.
+DROP_S = 10.0
+
+
+def _states(result: Result) -> list[str]:
+    return [str(state) for state in result.samples["cca_state"].to_pylist()]
+
+
+def probe_rtts(result: Result, _: str | None) -> float:
+    """Entries into PROBE_RTT of a flow in a minute, mean over the flows; each lasts for two samples and more."""
+    last: dict[int, str] = {}
+    entries = 0
+    for state, number in zip(_states(result), result.samples["flow"].to_pylist(), strict=True):
+        entries += state == "PROBE_RTT" and last.get(number) != "PROBE_RTT"
+        last[number] = state
+    return entries / len(result.plan.flows) / (result.plan.duration_s / 60)
+
+
+def queue_by_phase(result: Result) -> tuple[float, float]:
+    """Mean length of the queue in packets after STARTUP and DRAIN, when what was sent at a pacing gain up to 1, and
+    above 1, arrives there: half an RTT later.
+    """
+    import numpy as np
+
+    t, gain = (sample_column(result, 0, name) for name in ("t_us", "pacing_gain"))
+    steady = np.array([state not in ("STARTUP", "DRAIN", "") for state in _states(result)])
+    arrives = t + result.plan.flows[0].rtt_ns / 2000
+    length = np.interp(arrives, queue_column(result, 0, "t_us"), queue_column(result, 0, "backlog_packets"))
+    calm, probing = (length[steady & phase] for phase in (gain <= 1, gain > 1))
+    return (float(calm.mean()) if calm.size else nan, float(probing.mean()) if probing.size else nan)
+
+
+def probe_rtt(result: Result, _: str | None) -> float:
+    """When the PROBE_RTT nearest to the drop of the caption begins, s; nan if there is none. BBRv2's come every 5 s."""
+    t, states = sample_column(result, 0, "t_us") / 1e6, _states(result)
+    begins = [float(t[i]) for i, state in enumerate(states) if state == "PROBE_RTT" != states[i - 1]]
+    return min(begins, key=lambda at: abs(at - DROP_S), default=nan)
+
+
+def needless_ups(result: Result, _: str | None) -> float:
+    """Of the probes that begin with an estimate of 95 % of the link's rate and more, the share that goes on to UP."""
+    t, estimate = sample_column(result, 0, "t_us") / 1e6, sample_column(result, 0, "bw_bps") / 1e6
+    phases = [state.removeprefix("PROBE_BW_") for state in _states(result)]
+    begins = [i for i, (before, now) in enumerate(pairwise(phases), 1) if now == "PRE_UP" != before]
+    if not begins:
+        return nan
+    rate = [FIRST_MBPS + STEP_MBPS * int(at // EVERY_S) for at in t]
+    needless = [i for i in begins if estimate[i] >= 0.95 * rate[i]]
+    ends = {i: next((k for k in begins if k > i), len(phases)) for i in needless}
+    return fmean("UP" in phases[i:end] for i, end in ends.items()) if ends else nan
+
+
+def _spikes(table: Table, claim: Claim, _: Tables) -> list[Reading]:
+    """The queue between probes, and in them."""
+    assert claim.read is not None
+    (label,) = claim.read.lines
+    runs = [queue_by_phase(run) for point, _ in table.points_of(label) for run in point.runs]
+    return [Reading({"probe phase": i}, tuple(values)) for i, values in enumerate(zip(*runs, strict=True))]
+
+
+def _by_alpha(table: Table, claim: Claim, _: Tables) -> list[Reading]:
+    """A figure over alpha at beta 0.3, a line for each loss rate."""
+    points = []
+    for loss in claim.at["loss_pct"]:
+        for alpha in (2, 5, 10, 20):
+            one = table.read(claim.metric, f"BBRv2({alpha}%,0.3)", {"loss_pct": loss})[0]
+            points.append(Reading({"alpha_pct": alpha}, one.values, f"{loss} % loss"))
+    return points
+
+
+# --- links: Figs. 17 and 23 -------------------------------------------------------------------------
+
+#: Where Mahimahi's recordings are, unless this variable names another folder.
+FOLDER, VARIABLE = "/usr/share/mahimahi/traces", "DUMBBELL_TRACES"
+#: Recordings on the move, of Mahimahi (NSDI 2013, and AT&T 2016).
+RECORDINGS = (
+    "ATT-LTE-driving-2016.down",
+    "ATT-LTE-driving.down",
+    "TMobile-LTE-short.down",
+    "TMobile-UMTS-driving.down",
+    "Verizon-LTE-short.down",
+    "Verizon-LTE-short.up",
+)
+LINKS = 10
+#: Where nothing waits at all: the axis is logarithmic.
+LEAST_MS = 0.001
+
+
+def recorded() -> dict[str, Any]:
+    """Mahimahi's recordings by their name, as rates; none where they are not installed."""
+    place = Path(environ.get(VARIABLE) or FOLDER)
+    return {name: {"trace": str(place / name)} for name in RECORDINGS if (place / name).is_file()}
+
+
+def generated(mobility: str) -> dict[str, Any]:
+    """Ten generated radio links by their name, as rates."""
+    return {
+        f"{kind} {seed}": {kind: mobility, "mean": f"{8 + 4 * (seed % 5)}Mbps", "length": "60s", "seed": seed}
+        for seed in range(1, 6)
+        for kind in ("lte", "wifi")
+    }
+
+
+def moving() -> dict[str, Any]:
+    """Ten links on the move: recordings, and generated ones for what is missing."""
+    return dict(list({**recorded(), **generated("mobile")}.items())[:LINKS])
+
+
+def _moving_text(found: int) -> str:
+    """Which links on the move these runs have, by the number of recordings found."""
+    head = f"theirs are not published: {found or 'no'} recordings of Mahimahi's"
+    where = "" if found == len(RECORDINGS) else f" (looked for in ${VARIABLE} or {FOLDER}; there are {len(RECORDINGS)})"
+    return f"{head}{where} and {LINKS - found} generated LTE and WiFi links on the move"
+
+
+#: Values of `entries.toml` that are made: `@NAME` stands for them.
+SHARED = {
+    "names at rest": list(generated("stationary")),
+    "links at rest": list(generated("stationary").values()),
+    "names on the move": list(moving()),
+    "links on the move": list(moving().values()),
+    "text on the move": _moving_text(len(recorded())),
+}
+
+
+def waiting_ms(link: LinkSummary) -> float:
+    """Mean time in the queue, ms: of packets, or over time on a kernel, which does not tell it of packets."""
+    waiting = link.queue_mean_ms if link.sojourn_mean_ms is None else link.sojourn_mean_ms
+    return nan if waiting is None else waiting
+
+
+class Normalised(NamedTuple):
+    """A controller over all paths: a value for each, normalised there."""
+
+    throughput: list[float]
+    delay: list[float]
+
+
+def spots(table: Table) -> list[pooled.Spot]:
+    """Every controller on every path: mean over the repetitions."""
+    made = []
+    for point in table.points:
+        links = [run.summary.link for run in point.runs]
+        made.append(
+            pooled.Spot(
+                point.at["trace"],
+                draw.CONTROLLERS[point.series or ""],
+                fmean(run.summary.flows[0].goodput_mbps for run in point.runs),
+                max(fmean(waiting_ms(link) for link in links), LEAST_MS),
+                max(fmean(link.sojourn_p95_ms or link.queue_p95_ms or 0.0 for link in links), LEAST_MS),
+            )
+        )
+    return made
+
+
+def normalised(table: Table) -> dict[str, Normalised]:
+    """By the paper's names of the controllers."""
+    values = pooled.normalised(spots(table))
+    return {
+        label: Normalised([place[1] for place in places], [place[0] for place in places])
+        for label in table.lines()
+        if (places := values.get(draw.CONTROLLERS[label]))
+    }
+
+
+def _mean(table: Table, figure: str, label: str) -> float:
+    """Mean over the paths."""
+    own = normalised(table)[label]
+    return fmean(own.delay if "delay" in figure else own.throughput)
+
+
+def _order(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
+    """Mean over the paths of each name, which may be ``max(A,B)``."""
+    parts = []
+    for name in claim.order:
+        labels = name.removeprefix("max(").removesuffix(")").split(",")
+        parts.append([Reading({}, (max(_mean(table, claim.metric, label) for label in labels),))])
+    return parts
+
+
+def _ratio(table: Table, claim: Claim, _: Tables) -> list[Reading]:
+    """BBRv2+'s mean over BBRv2's."""
+    return [Reading({}, (_mean(table, claim.metric, "BBRv2+") / _mean(table, claim.metric, "BBRv2"),))]
+
+
+def _spread(table: Table, claim: Claim, _: Tables) -> list[Reading]:
+    """Between the best and the worst of the three BBRs."""
+    means = [_mean(table, claim.metric, label) for label in ("BBRv1", "BBRv2", "BBRv2+")]
+    return [Reading({}, (max(means) - min(means),))]
+
+
+def _inconsistent(table: Table, _: Claim, __: Tables) -> list[list[Reading]]:
+    """The smaller deviation over the paths of BBRv2's and CUBIC's throughput, and that of BBRv2+."""
+    spread = {label: pstdev(one.throughput) for label, one in normalised(table).items()}
+    return [[Reading({}, (min(spread["BBRv2"], spread["CUBIC"]),))], [Reading({}, (spread["BBRv2+"],))]]
+
+
+def _panel() -> draw.Panel:
+    def panel(table: Table, sheet: style.Sheet, ax: Axes) -> None:  # noqa: ARG001 - the sheet has this axes only
+        pooled.panel(sheet, spots(table), "Queueing delay")
+        sheet.explain("dots: each path")
+        sheet.explain(pooled.MARKS)
+
+    return panel
+
+
+METRICS = {
+    "jain_of_run": Metric("Jain's index of both flows", "", _jain_of_run),
+    "in_flight": Metric("In flight", "bytes", mean_in_flight),
+    "in_flight_p95": Metric("In flight, 95th percentile", "BDP", lambda run, label: in_flight_bdp(run, label, 95)),
+    "in_flight_p50": Metric("In flight, median", "BDP", lambda run, label: in_flight_bdp(run, label, 50)),
+    "probe_rtts": Metric("Entries into PROBE_RTT a minute", "", probe_rtts),
+    "probe_rtt_at": Metric("Time of PROBE_RTT", "s", probe_rtt),
+    "needless_ups": Metric("Probes of a full link that go on to UP", "", needless_ups),
+    "unused": Metric("Of the link's rate not used", "%", lambda run, _: 100 * (1 - run.summary.link.utilization)),
+    "part_of_rate": Metric(
+        "Goodput over the link's rate", "",
+        lambda run, _: run.summary.flows[0].goodput_mbps * 1e6 / run.plan.bottleneck.rate_bps,
+    ),
+    "waiting": Metric("Time in the queue, mean", "ms", lambda run, _: waiting_ms(run.summary.link)),
+}  # fmt: skip
+READERS = {
+    "spikes": _spikes,
+    "by_alpha": _by_alpha,
+    "normalised_order": _order,
+    "normalised_ratio": _ratio,
+    "normalised_spread": _spread,
+    "inconsistent": _inconsistent,
+}
+PANELS = {"spots": _panel}
