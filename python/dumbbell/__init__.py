@@ -89,9 +89,9 @@ def __getattr__(name: str) -> object:
 
     module, attribute = _HOME[name]
     home = import_module(module, __name__)
-    found = getattr(home, attribute) if attribute else home
-    globals()[name] = found
-    return found
+    value = getattr(home, attribute) if attribute else home
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -136,11 +136,11 @@ def check(
 
     overrides = tuple(overrides)
     backends.kind(on)
-    own, made = Own.load(cca, on=[on]), given(scenario, overrides=overrides)
+    own, described = Own.load(cca, on=[on]), given(scenario, overrides=overrides)
     try:
-        text, warnings = describe(made.scenario, own, on=on, jobs=jobs)
+        text, warnings = describe(described.scenario, own, on=on, jobs=jobs)
     except ScenarioError as error:
-        raise placed(error, made.text, made.source, overrides) from None
+        raise placed(error, described.text, described.source, overrides) from None
     return Checked(text, [*own.kernel_refusals(), *warnings])
 
 
@@ -185,10 +185,10 @@ def compare(
         for name, of_one in plans.items():
             workers = backends.workers(name, (job.request for job in of_one), jobs)
             results[name] = _made(of_one, Place(folder / name, resume=resume), workers, line)
-    made = list(comparison.compared(results, packets=packets))
+    comparisons = list(comparison.compared(results, packets=packets))
     if temporary:
         temporary.remove()
-    return made
+    return comparisons
 
 
 def reproduce(
@@ -295,9 +295,9 @@ def sweep(
         A run failed; the finished ones stay in the store.
     """
     choice = Choice(varying.of(vary or {}), together, sample, seed, repetitions, _precisions(until), most, by, flows)
-    made, place = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on), Store(store)
-    study = _studied(made, choice, place, jobs, lambda study: study.run(), on=on, progress=progress)
-    return place.results([job for job in made.jobs if job.number in study.finished])
+    ready, place = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on), Store(store)
+    study = _studied(ready, choice, place, jobs, lambda study: study.run(), on=on, progress=progress)
+    return place.results([job for job in ready.jobs if job.number in study.finished])
 
 
 def find(
@@ -349,12 +349,12 @@ def find(
     conditions = [bound(text) for text in ([where] if isinstance(where, str) else where)]
     choice = Choice(varying.of(vary or {}), together, None, 1, repetitions, _precisions(until), most, by, flows)
     answers: list[Found] = []
-    made = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on)
+    ready = prepared(scenario, choice, own=Own.load(cca, on=[on]), on=on)
 
     def search(study: Study) -> None:
-        answers.extend(study.find(made.given.scenario, key, conditions, largest=largest))
+        answers.extend(study.find(ready.given.scenario, key, conditions, largest=largest))
 
-    _studied(made, choice, Store(store), jobs, search, on=on, progress=progress)
+    _studied(ready, choice, Store(store), jobs, search, on=on, progress=progress)
     return answers
 
 
@@ -363,7 +363,7 @@ def _precisions(until: str | Sequence[str]) -> list[Precision]:
 
 
 def _studied(
-    made: Prepared,
+    ready: Prepared,
     choice: Choice,
     store: Store,
     jobs: int | None,
@@ -373,9 +373,9 @@ def _studied(
     progress: bool | None,
 ) -> Study:
     """Work with a study whose results stay in the store alone."""
-    workers = backends.workers(on, (job.request for job in made.jobs), jobs)
+    workers = backends.workers(on, (job.request for job in ready.jobs), jobs)
     line = shown(is_wanted=progress, has_kept=True)
-    with interrupts.passed_on(), Execution(made.jobs, None, store=store, workers=workers, progress=line) as going:
+    with interrupts.passed_on(), Execution(ready.jobs, None, store=store, workers=workers, progress=line) as going:
         study = Study(going, choice)
         work(study)
     for error in study.errors.values():

@@ -68,12 +68,12 @@ class Comparison(NamedTuple):
         others = list(self.figures)
         figures = []
         for name, same in self.lines.items():
-            one, word = any_of(same), versus.agreement(same.values())
+            first, word = any_of(same), versus.agreement(same.values())
             figures.append({
                 "name": name,
-                reference: finite(one.reference),
+                reference: finite(first.reference),
                 **{other: finite(same[other].other) if other in same else None for other in others},
-                "tolerance": finite(one.tolerance),
+                "tolerance": finite(first.tolerance),
                 "agrees": word == HOLDS,
                 "unclear": word == UNCLEAR,
                 "verdict": word,
@@ -159,4 +159,4 @@ def any_of(same: Mapping[str, versus.Figure]) -> versus.Figure:
 
 
 def _all_ended(name: str, same: Iterable[versus.Figure]) -> bool:
-    return versus.kind(name) == "completed" and all(one.reference == one.other == 1 for one in same)
+    return versus.kind(name) == "completed" and all(figure.reference == figure.other == 1 for figure in same)

@@ -59,7 +59,10 @@ class ScenarioError(DumbbellError):
     def at(self, source: str, line: Callable[[str], int | None]) -> ScenarioError:
         """The same error or errors, naming the file, and for each key the line that `line` finds."""
         return together(
-            [ScenarioError(one.key, one.problem, source=source, line=one.line or line(one.key)) for one in self.errors]
+            [
+                ScenarioError(error.key, error.problem, source=source, line=error.line or line(error.key))
+                for error in self.errors
+            ]
         )
 
 
@@ -81,8 +84,8 @@ ERRORS_SHOWN = 20
 
 def together(errors: Sequence[ScenarioError]) -> ScenarioError:
     """One error of these, in the order of their lines."""
-    found = sorted((one for error in errors for one in error.errors), key=lambda one: one.line or 0)
-    return found[0] if len(found) == 1 else SeveralError(found)
+    ordered = sorted((inner for error in errors for inner in error.errors), key=lambda inner: inner.line or 0)
+    return ordered[0] if len(ordered) == 1 else SeveralError(ordered)
 
 
 class ResultError(DumbbellError):
@@ -199,11 +202,11 @@ def listed(values: Sequence[object], most: int = 5) -> str:
 
 def nearest(word: str, known: list[str]) -> str:
     """``; did you mean "x"?`` for a near miss or another tool's name, else nothing."""
-    found = guess(word, known)
-    if not found:
+    meant = guess(word, known)
+    if not meant:
         return ""
-    more = ", which is two-way: twice the delay" if found == "rtt" and word.casefold() in _TWO_WAY else ""
-    return f'; did you mean "{found}"{more}?'
+    more = ", which is two-way: twice the delay" if meant == "rtt" and word.casefold() in _TWO_WAY else ""
+    return f'; did you mean "{meant}"{more}?'
 
 
 def guess(word: str, known: list[str]) -> str:
@@ -218,8 +221,8 @@ def guess(word: str, known: list[str]) -> str:
         return ""
     from difflib import get_close_matches  # only on the way to an error
 
-    found = get_close_matches(word, known, n=1, cutoff=0.6)
-    return found[0] if found else ""
+    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    return close[0] if close else ""
 
 
 def unknown_key(at: str, name: str, known: list[str]) -> ScenarioError:

@@ -115,8 +115,8 @@ def taken_apart(path: Path, at: str, read: Callable[[int, int], T], *, file: str
     `read` raises ValueError.
     """
     try:
-        found = permitted(path).stat()
-        return read(found.st_mtime_ns, found.st_size)
+        status = permitted(path).stat()
+        return read(status.st_mtime_ns, status.st_size)
     except OSError as error:
         raise wrong(at, str(path), f"{file} ({error.strerror})") from None
     except ValueError as error:

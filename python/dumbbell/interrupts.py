@@ -86,14 +86,14 @@ def ended(start: Callable[[], Made], during: Callable[[Made], Found], end: Calla
     waits until the first is known, because what is not known cannot be ended.
     """
     # No context: an interrupt between its beginning and its body would find nobody who ends it.
-    made = None
+    held = None
     try:
         with Held():
-            made = start()
-        return during(made)
+            held = start()
+        return during(held)
     finally:
-        if made is not None:
-            end(made)
+        if held is not None:
+            end(held)
 
 
 @contextmanager

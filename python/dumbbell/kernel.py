@@ -268,5 +268,7 @@ def _estimates(item: dict[str, Any]) -> Estimates:
     """BBR and its variants set their gains with their first rate sample. Until then the gains are 0, and the bandwidth
     is 0 or one unit of the controller's own scale.
     """
-    found = Estimates(**item)
-    return found._replace(bw_bps=None, pacing_gain=None, cwnd_gain=None) if found.pacing_gain == 0 else found
+    estimates = Estimates(**item)
+    return (
+        estimates._replace(bw_bps=None, pacing_gain=None, cwnd_gain=None) if estimates.pacing_gain == 0 else estimates
+    )

@@ -39,8 +39,10 @@ def registered_name(text: str, stem: str) -> str | None:
     """
     plain = _COMMENT.sub(" ", text)
     names = {ops[1]: _NAME.search(ops[2]) for ops in _OPS.finditer(plain)}
-    found = {struct: match[1] for struct, match in names.items() if match}
-    which = [found[struct] for struct in _REGISTERED.findall(plain) if struct in found] or list(found.values())
+    by_struct = {struct: match[1] for struct, match in names.items() if match}
+    which = [by_struct[struct] for struct in _REGISTERED.findall(plain) if struct in by_struct] or list(
+        by_struct.values()
+    )
     name = which[0] if which else ""
     for _ in range(8):  # a macro may stand for another
         if name.startswith('"') or not name:

@@ -55,22 +55,22 @@ class Path:
 def plan(path: Path) -> dict[str, Any]:
     """The plan of a path, whose one flow is everything. Raises ScenarioError that names the option."""
     up, down = _planned(path, path.up, "up"), _planned(path, path.down, "down")
-    made: dict[str, Any] = {
+    whole: dict[str, Any] = {
         **up,
         "name": "shell",
         "duration_ns": _DAY_NS,
         "sample_ns": 1_000_000_000,
         "ack_links": down["links"],
     }
-    made["record"] = {"samples": False, "queue": False, "events": False, "pcap": False}
-    made["host"] = {**up["host"], "qdisc": "none", "arp": False}
+    whole["record"] = {"samples": False, "queue": False, "events": False, "pcap": False}
+    whole["host"] = {**up["host"], "qdisc": "none", "arp": False}
     flow = up["flows"][0]
     delay = [{"kind": "delay", "ns": flow["rtt_ns"] // 2}] if flow["rtt_ns"] else []
     link = [{"kind": "link", "link": 0}]
     forward = [*delay, *_losses(up, path, "up"), *link]
     back = [*link, *_losses(down, path, "down"), *delay]
-    made["flows"] = [{**flow, "start_ns": 0, "stop_ns": _DAY_NS, "forward": forward, "back": back}]
-    return made
+    whole["flows"] = [{**flow, "start_ns": 0, "stop_ns": _DAY_NS, "forward": forward, "back": back}]
+    return whole
 
 
 def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward: Sequence[str] = ()) -> dict[str, Any]:
@@ -84,9 +84,9 @@ def run(path: Path, command: Sequence[str], *, far: Sequence[str] = (), forward:
     """
     from . import _native
 
-    made = json.dumps(plan(path))
+    text = json.dumps(plan(path))
     try:
-        ended: dict[str, Any] = json.loads(_native.shell(made, list(command), list(far), list(forward)))
+        ended: dict[str, Any] = json.loads(_native.shell(text, list(command), list(far), list(forward)))
     except _native.PlanError as error:
         raise ScenarioError("", str(error), source="shell") from None
     except _native.EmulatorError as error:
@@ -114,7 +114,7 @@ def _planned(path: Path, direction: Direction, name: str) -> Plan:
     try:
         runs = planning.runs(from_dict(given))
     except ScenarioError as error:
-        raise together([_of_option(path, name, one) for one in error.errors]) from None
+        raise together([_of_option(path, name, inner) for inner in error.errors]) from None
     return next(iter(runs)).plan
 
 
@@ -160,10 +160,10 @@ def _buffer(path: Path, direction: Direction, buffer: str, name: str) -> str:
 def _losses(planned: Plan, path: Path, name: str) -> list[dict[str, Any]]:
     """Random loss of a direction, and the times at which it loses everything."""
     direction = path.up if name == "up" else path.down
-    found = [stage for stage in planned["flows"][0]["forward"] if stage["kind"] == "loss"]
+    stages = [stage for stage in planned["flows"][0]["forward"] if stage["kind"] == "loss"]
     if direction.onoff is not None:
-        found.append(_switched(direction.onoff, f"--{name}-onoff", f"{path.seed} {name}"))
-    return found
+        stages.append(_switched(direction.onoff, f"--{name}-onoff", f"{path.seed} {name}"))
+    return stages
 
 
 def _switched(text: str, option: str, seed: str) -> dict[str, Any]:

@@ -109,9 +109,9 @@ def _quantity(text: object, units: dict[str, int], wanted: str, finest: str) -> 
 
 def _no_unit(text: object, unit: str, units: list[str], wanted: str) -> UnitError:
     """The error of a quantity that has none of these units, with the value that was probably meant."""
-    found = guess(unit, units) if unit else ""
+    meant = guess(unit, units) if unit else ""
     number = str(text).strip().removesuffix(unit).strip()
-    return UnitError(f'{wanted}; did you mean "{number}{found}"?' if found else wanted, lacks=not unit)
+    return UnitError(f'{wanted}; did you mean "{number}{meant}"?' if meant else wanted, lacks=not unit)
 
 
 def rate_bps(text: object) -> int:

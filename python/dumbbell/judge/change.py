@@ -60,14 +60,14 @@ def change_fields(change: Change) -> dict[str, Any]:
     }
 
 
-def chance(found: Sequence[Change]) -> str:
+def chance(listed: Sequence[Change]) -> str:
     """How many changes have an interval that excludes zero, and how many would if nothing had changed; nothing where
     there are no intervals.
     """
-    intervals = sum(has_interval(change.difference) for change in found)
+    intervals = sum(has_interval(change.difference) for change in listed)
     if not intervals:
         return ""
-    clear, by_chance = sum(change.is_clear for change in found), max(round(intervals / 20), 1)
+    clear, by_chance = sum(change.is_clear for change in listed), max(round(intervals / 20), 1)
     return (
         f"{clear} of {intervals} intervals exclude{'s' * (clear == 1)} zero; where nothing changed, about {by_chance}"
         f" of {intervals} would by chance"
@@ -91,8 +91,8 @@ def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -
                 of_run.setdefault(name, change)
             elif change:
                 of_flows.append(change)
-    made = [change for of_flows, of_run in cases.values() for change in (*of_flows, *of_run.values())]
-    return made, len(old.keys() - new.keys()), len(new.keys() - old.keys())
+    listed = [change for of_flows, of_run in cases.values() for change in (*of_flows, *of_run.values())]
+    return listed, len(old.keys() - new.keys()), len(new.keys() - old.keys())
 
 
 def _change(before: Sequence[Row], after: Sequence[Row], name: str) -> Change | None:

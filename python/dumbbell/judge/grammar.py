@@ -39,16 +39,18 @@ def bound(text: str, at: str = "--where") -> Bound:
             f" {' '.join(get_args(Sign))}",
         )
     name, number, percent = canonical(match[1], at), match[3], match[4]
-    one, value = figure(name), float(number)
-    if percent and (one.unit not in ("", "%") or not one.digits):
-        raise ScenarioError(at, f'got "{text}", wanted a number{one.unit and f" in {one.unit}"}: {name} is no fraction')
-    if one.scale > 1 and not percent and 0 < abs(value) < 1:
-        meant = f'"{number}%" or "{one.scale * value:g}%"'
+    known, value = figure(name), float(number)
+    if percent and (known.unit not in ("", "%") or not known.digits):
+        raise ScenarioError(
+            at, f'got "{text}", wanted a number{known.unit and f" in {known.unit}"}: {name} is no fraction'
+        )
+    if known.scale > 1 and not percent and 0 < abs(value) < 1:
+        meant = f'"{number}%" or "{known.scale * value:g}%"'
         raise ScenarioError(at, f'got "{text}", wanted {meant}: {name} is percent in tables, a fraction in JSON')
-    if one.is_fraction and not percent and value > 1:
+    if known.is_fraction and not percent and value > 1:
         raise ScenarioError(at, f'got "{text}", wanted "{value / 100:g}" or "{value:g}%": {name} is at most 1')
     sign: Sign = match[2]  # type: ignore[assignment]
-    return Bound(name, sign, value / (100 if percent else one.scale))
+    return Bound(name, sign, value / (100 if percent else known.scale))
 
 
 def precision(text: str, at: str = "--until") -> Precision:
@@ -57,17 +59,17 @@ def precision(text: str, at: str = "--until") -> Precision:
     if match is None or match[2] != "ci" or not float(match[3]) > 0:
         raise ScenarioError(at, f'got "{text}", wanted FIGURE ci WIDTH, such as "goodput ci 2%" or "queue ci 0.5"')
     name, width = canonical(match[1], at), float(match[3])
-    one = figure(name)
-    if one.is_fraction and not match[4] and width > 1:
+    known = figure(name)
+    if known.is_fraction and not match[4] and width > 1:
         meant = f'"{width / 100:g}", or "{width:g}%" of the mean'
         raise ScenarioError(at, f'got "{text}", wanted {meant}: {name} is at most 1')
-    return Precision(name, width / (100 if match[4] else one.scale), bool(match[4]))
+    return Precision(name, width / (100 if match[4] else known.scale), bool(match[4]))
 
 
 def chosen(rows: Sequence[Row], texts: Iterable[str]) -> list[Row]:
     """The rows whose means meet all bounds."""
     bounds = [bound(text) for text in texts]
-    return [row for row in rows if all(one.judge(row.sample(one.name)).is_met for one in bounds)]
+    return [row for row in rows if all(condition.judge(row.sample(condition.name)).is_met for condition in bounds)]
 
 
 def refuse_doubted(names: Iterable[str], plans: Iterable[PlanView], at: str) -> None:

@@ -138,7 +138,7 @@ class Within(NamedTuple):
             for end, is_low in ((self.low, True), (self.high, False))
             if end is not None
         ]
-        return min(sides, key=lambda one: one.margin)
+        return min(sides, key=lambda side: side.margin)
 
     def _side(self, measured: Interval, end: float, *, is_low: bool) -> Verdict:
         above = measured.mean - end if is_low else end - measured.mean
@@ -235,16 +235,16 @@ class Trend(NamedTuple):
         return Verdict(word, measured, (near - abs(apart.mean)) / (near or 1.0), reason)
 
     def _steps(self, line: Sequence[tuple[float, Sample]]) -> list[Verdict]:
-        made = []
+        verdicts = []
         for (at, before), (to, after) in pairwise(line):
             moved, near, ends = self._moved(before, after)
             if moved.mean >= -near:
                 continue
             word = UNCLEAR if is_by_chance(moved) else FAILS
-            made.append(
+            verdicts.append(
                 Verdict(word, moved, (moved.mean + near) / (near or 1.0), f"{ends} from {self.along} {at} to {to}")
             )
-        return made
+        return verdicts
 
     def _ends(self, line: Sequence[tuple[float, Sample]]) -> Verdict:
         moved, near, ends = self._moved(line[0][1], line[-1][1])
@@ -269,13 +269,13 @@ def together(verdicts: Sequence[Verdict]) -> Verdict:
     """One verdict for several places: the worst word, with the reasons for it and the smallest margin."""
     if not verdicts:
         return Verdict(UNJUDGED, None, math.nan, "no run has a point that it names")
-    word = worst(one.word for one in verdicts)
-    same = [one for one in verdicts if one.word == word]
-    margin = min((one.margin for one in same if not math.isnan(one.margin)), default=math.nan)
-    reasons = [one.reason for one in sorted(same, key=lambda one: one.is_tie) if one.reason]
+    word = worst(verdict.word for verdict in verdicts)
+    same = [verdict for verdict in verdicts if verdict.word == word]
+    margin = min((verdict.margin for verdict in same if not math.isnan(verdict.margin)), default=math.nan)
+    reasons = [verdict.reason for verdict in sorted(same, key=lambda verdict: verdict.is_tie) if verdict.reason]
     more = len(reasons) - _REASONS
     reason = "; ".join(reasons[:_REASONS]) + (f"; {more} more" if more > 0 else "")
-    is_tie = word == FAILS and all(one.is_tie for one in same)
+    is_tie = word == FAILS and all(verdict.is_tie for verdict in same)
     measured = verdicts[0].measured if len(verdicts) == 1 else None
     return Verdict(word, measured, margin, f"a tie: {reason}" if is_tie else reason, is_tie)
 

@@ -84,15 +84,15 @@ def versus(reference: Side, other: Side, *, strict: bool = False) -> list[Figure
     names = dict.fromkeys([*reference.names, *other.names])
     if any(kind(name) == "fct_s" for name in names):
         names.pop("utilization", None)
-    made = []
+    judged = []
     for name in names:
         sides = [side.sample(name) for side in (reference, other)]
         if kind(name) == "completed" and not any(value for side in sides for value in side.known):
             continue  # no transfer, or none that ended
         if name.replace("fct_s", "completed") in {*names} - {name} and not all(side.known for side in sides):
             continue  # the share of flows that ended says it
-        made.append(_figure(name, sides[0], sides[1], tolerances[kind(name)]))
-    return made
+        judged.append(_figure(name, sides[0], sides[1], tolerances[kind(name)]))
+    return judged
 
 
 def _figure(name: str, reference: Sample, other: Sample, tolerance: Tolerance) -> Figure:

@@ -17,7 +17,7 @@ from dumbbell.suites.table import FAST, Case
 def papers() -> list[dict[str, Any]]:
     """The papers with their figures and tables, in their order."""
     return [
-        {"id": suite.name, "title": suite.title, "figures": [_short(one) for one in ids(suite.name)]}
+        {"id": suite.name, "title": suite.title, "figures": [_short(name) for name in ids(suite.name)]}
         for suite in shipped().values()
     ]
 
