@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import plan
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.results.catalogue import FIGURES
 from dumbbell.scenario.declare import Sub, Table, build, key, raw
 from dumbbell.scenario.file import Scenario, from_dict
 from dumbbell.scenario.plain_kinds import SWITCH
@@ -25,6 +26,7 @@ from dumbbell.scenario.plain_kinds import SWITCH
 from .claims import Read, of_suite
 from .compared import line_of
 from .folders import Suite, known, tables
+from .measure import metric
 from .panels import PANELS, Cells, Page, page
 from .table import Case, Entry, Line, PaperError, Profile
 from .words import ANY_TABLE, ANYTHING, TABLES, TEXT, TEXTS, WORDS
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
     from .panels import Panel
 
+#: The file of a suite.
+NAME = "entries.toml"
 #: Wherever it is written in a table of runs: the name of the line.
 LINE = "LINE"
 #: Tables and keys of a scenario file that runs may have.
@@ -127,12 +131,28 @@ class File(Table):
 @cache
 def of_folder(suite: Suite) -> dict[str, Entry]:
     """The entries of a suite by their name, in the order of the file. Raises ScenarioError that names the file."""
-    path = suite.folder / "entries.toml"
+    path = suite.folder / NAME
     try:
         file = build(File, tables(path), "")
-        return dict(_entries(suite, file))
+        entries = dict(_entries(suite, file))
     except ScenarioError as error:
         raise error.under(str(path)) from None
+    _check_metrics(suite, entries)
+    return entries
+
+
+def _check_metrics(suite: Suite, entries: Mapping[str, Entry]) -> None:
+    """Raise ScenarioError for claims that name neither a figure nor a metric of the suite."""
+    for name, text in of_suite(suite.name).items():
+        entry = entries.get(name.partition("/")[2])
+        for claim in text.claims if entry else ():
+            is_own = claim.read is not None and (claim.read.reader is not None or claim.read.number is not None)
+            if entry is None or is_own or claim.needs or claim.id in entry.unjudged:
+                continue
+            if metric(claim.metric, entry.metrics) is None:
+                names = [*entry.metrics, *FIGURES]
+                error = wrong(f"{name}#{claim.id}: metric", claim.metric, "a figure (docs/metrics.md)", names)
+                raise error.under(str(suite.folder / "claims.toml"))
 
 
 def readings(suite: Suite) -> ModuleType | None:
@@ -156,7 +176,7 @@ def of_python(suite: str, item: str) -> Entry:
     """
     python = getattr(readings(known()[suite]), "ENTRIES", {})
     if item not in python:
-        raise PaperError(f"{suite}/{item} has claims and no entry in {known()[suite].folder / 'entries.toml'}")
+        raise PaperError(f"{suite}/{item} has claims and no entry in {known()[suite].folder / NAME}")
     entry: Entry = python[item]
     return entry
 
@@ -228,14 +248,19 @@ def _set(table: dict[str, Any], path: str, value: Any, at: str) -> None:
 def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: ModuleType | None) -> Entry:
     (name,) = text.id
     claims = of_suite(suite.name)
-    told = claims.get(f"{suite.name}/{name}")
-    read = {other for claim in (told.claims if told else ()) if claim.read for other in claim.read.entries()}
+    if f"{suite.name}/{name}" not in claims:
+        raise wrong("entry.id", name, "an id that claims.toml has, too", list(claims))
+    told = claims[f"{suite.name}/{name}"]
+    read = {other for claim in told.claims if claim.read for other in claim.read.entries()}
     python = {kind: getattr(own, kind, {}) for kind in ("METRICS", "READERS", "PANELS")}
     blocks = _blocks(file, text)
 
     def cases(profile: Profile) -> Iterator[Case]:
-        for block in blocks:
-            yield from _cases(file, block, profile, f"{suite.name}/{name}")
+        try:
+            for block in blocks:
+                yield from _cases(file, block, profile)
+        except ScenarioError as error:
+            raise error.under(f"{suite.folder / NAME}: {name}") from None
 
     return Entry(
         cases=cases,
@@ -271,12 +296,12 @@ def merged(table: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]
     return whole
 
 
-def _cases(file: File, block: Mapping[str, Any], profile: Profile, name: str) -> Iterator[Case]:
+def _cases(file: File, block: Mapping[str, Any], profile: Profile) -> Iterator[Case]:
     """The cases of a table of runs: the first place of each line, then the second."""
     table: Mapping[str, Any] = block
     for of_profile in (*profile.over, profile.name):
         table = merged(table, block.get(of_profile, {}))
-    runs = build(Runs, table, name)
+    runs = build(Runs, table, "")
     grids = [list(_of_line(file, runs, line)) for line in runs.line or ("",)]
     return chain.from_iterable(zip(*grids, strict=True))
 
