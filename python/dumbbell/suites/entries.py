@@ -113,7 +113,7 @@ class Text(Runs):
 
 
 class File(Table):
-    """The file."""
+    """The entries of a suite, and what they have in common."""
 
     flows: Fixed[dict[str, Any]] = key(
         ANY_TABLE, "names of the figures, each with a [[flow]] table", default={}, varies=False
@@ -121,6 +121,7 @@ class File(Table):
     base: Fixed[dict[str, Any]] = key(ANY_TABLE, "tables of a scenario that all runs have", default={}, varies=False)
     full: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs in the full profile", default={}, varies=False)
     fast: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs with --fast", default={}, varies=False)
+    quick: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs from that in a first look", default={}, varies=False)
     choices: Fixed[dict[str, Any]] = key(ANY_TABLE, "choices of every entry that has runs", default={}, varies=False)
     shared: Fixed[dict[str, Any]] = key(
         ANY_TABLE, 'values that several entries have: `key = "@NAME"` stands for that of NAME', default={}, varies=False
@@ -279,7 +280,7 @@ def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: Modu
 def _blocks(file: File, text: Text) -> list[dict[str, Any]]:
     """The tables of runs of an entry, each with what it has from the entry and the suite."""
     common = {name: value for name, value in raw(text).items() if name in Runs.KEYS}
-    suite = {**file.base, "full": file.full, "fast": file.fast}
+    suite = {**file.base, "full": file.full, "fast": file.fast, "quick": file.quick}
     if not text.runs and "flow" not in common:
         return []
     for block in text.runs:

@@ -41,8 +41,8 @@ class Finding(NamedTuple):
     mechanism: str
 
 
-class _Written(Table):
-    """A finding as the file has it."""
+class Written(Table):
+    """A finding."""
 
     claims: Fixed[tuple[str, ...]] = key(TEXTS, "the claims that it is about, such as `fig11a#c2`", varies=False)
     bin: Fixed[str] = key(Choice(*BINS), "what lies behind it", varies=False)
@@ -53,8 +53,8 @@ class _Written(Table):
 class _File(Table):
     """The file."""
 
-    finding: Fixed[tuple[_Written, ...]] = key(
-        Each(_Written, minimum=0, most=1000), "the findings", default=(), varies=False
+    finding: Fixed[tuple[Written, ...]] = key(
+        Each(Written, minimum=0, most=1000), "the findings", default=(), varies=False
     )
 
 
