@@ -79,4 +79,6 @@ def entry_of(name: str) -> Entry:
 
     suite, _, item = name.partition("/")
     own = entries.of_folder(known()[suite])
-    return own[item] if item in own else entries.of_python(suite, item)
+    if item not in own:
+        raise wrong("entry", name, f"an entry of {suite}'s entries.toml; claims.toml has it", list(own))
+    return own[item]

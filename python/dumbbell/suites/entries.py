@@ -25,10 +25,10 @@ from dumbbell.scenario.plain_kinds import SWITCH
 
 from .claims import Read, of_suite
 from .compared import line_of
-from .folders import Suite, known, tables
+from .folders import Suite, shipped, tables
 from .measure import metric
 from .panels import PANELS, Cells, Page, page
-from .table import Case, Entry, Line, PaperError, Profile
+from .table import Case, Entry, Line, Profile
 from .words import ANY_TABLE, ANYTHING, TABLES, TEXT, TEXTS, WORDS
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def readings(suite: Suite) -> ModuleType | None:
     path = suite.folder / "readings.py"
     if not path.exists():
         return None
-    if suite.name in _packages():
+    if suite.name in shipped():
         return import_module(f"{__package__}.{suite.name}.readings")
     spec = spec_from_file_location(f"{suite.name}_readings", path)
     assert spec is not None
@@ -169,23 +169,6 @@ def readings(suite: Suite) -> ModuleType | None:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def of_python(suite: str, item: str) -> Entry:
-    """An entry that is written in Python, in `ENTRIES` of the suite's `readings.py`. Raises PaperError where it is not
-    there.
-    """
-    python = getattr(readings(known()[suite]), "ENTRIES", {})
-    if item not in python:
-        raise PaperError(f"{suite}/{item} has claims and no entry in {known()[suite].folder / NAME}")
-    entry: Entry = python[item]
-    return entry
-
-
-def _packages() -> Mapping[str, Suite]:
-    from .folders import shipped
-
-    return shipped()
 
 
 def _entries(suite: Suite, file: File) -> Iterator[tuple[str, Entry]]:
@@ -239,11 +222,12 @@ def _set(table: dict[str, Any], path: str, value: Any, at: str) -> None:
     """Set a key by its path, such as ``flow[0].count``."""
     *steps, last = [int(step) if step.isdigit() else step for step in re.split(r"[.\[]", path.replace("]", ""))]
     place: Any = table
-    for step in steps:
-        if isinstance(step, int) and not (isinstance(place, list) and step < len(place)):
-            raise wrong(at, path, "a key of a list that is there")
-        place = place[step] if isinstance(step, int) else place.setdefault(step, {})
-    place[last] = value
+    try:
+        for step in steps:
+            place = place[step] if isinstance(step, int) else place.setdefault(step, {})
+        place[last] = value
+    except (TypeError, IndexError, AttributeError):
+        raise wrong(at, path, "a key of the entry; a list is to be there") from None
 
 
 def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: ModuleType | None) -> Entry:
@@ -353,8 +337,7 @@ _NUMBER = re.compile(r"-?[0-9.]+")
 def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, Any]) -> Any:
     """Where a case stands on one axis."""
     if isinstance(at, Mapping):
-        (axis,) = (axis for axis in scenario.axes if at["along"] in axis.keys)
-        return at["values"][[point.vary for point in axis.points].index({key: case.vary[key] for key in axis.keys})]
+        return _along(build(_Along, at, "at"), case, scenario)
     if not isinstance(at, str):
         return at
     words = re.split(r" ([*/]) ", at)
@@ -362,9 +345,27 @@ def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, A
         return at
     value = _number(words[0], written)
     for sign, word in zip(words[1::2], words[2::2], strict=True):
-        other = _number(word, written) if _KEY.fullmatch(word) else float(word)
+        other = _number(word, written) if _KEY.fullmatch(word) else _number("at", {"at": word})
         value = value * other if sign == "*" else value / other
     return value
+
+
+class _Along(Table):
+    """A value for each of a list's."""
+
+    along: Fixed[str] = key(TEXT, "the key that has the list", varies=False)
+    values: Fixed[list[Any]] = key(ANYTHING, "as many values", varies=False)
+
+
+def _along(at: _Along, case: plan.Case, scenario: Scenario) -> Any:
+    """The value for what a case has of a list, or of lists that go in step."""
+    axes = [axis for axis in scenario.axes if at.along in axis.keys]
+    if not axes:
+        raise wrong("at.along", at.along, "a key that has a list", [key for axis in scenario.axes for key in axis.keys])
+    keys, points = axes[0]
+    if not isinstance(at.values, list) or len(at.values) != len(points):
+        raise wrong("at.values", at.values, f"a list of {len(points)} values, as {at.along} has them")
+    return at.values[[point.vary for point in points].index({key: case.vary[key] for key in keys})]
 
 
 def _number(path: str, written: Any) -> float:
