@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.errors import wrong
 
-from .folders import HEAD, known, open_suite
+from .folders import HEAD, known, open_suite, shipped
 
 if TYPE_CHECKING:
     from .claims import Text
@@ -27,7 +27,7 @@ def ids(suite: str) -> list[str]:
 
 def chosen(words: list[str]) -> list[str]:
     """The ids that these words name: ``all``, a suite or its folder, or an id. Raises ScenarioError for others."""
-    words = [_opened(word) for word in words]
+    words = _opened(words)
     of_each = {suite: ids(suite) for suite in known()}
     names = {"all": [name for own in of_each.values() for name in own], **of_each}
     names.update({name: [name] for name in names["all"]})
@@ -37,13 +37,33 @@ def chosen(words: list[str]) -> list[str]:
     return list(dict.fromkeys(name for word in words for name in names[word]))
 
 
-def _opened(word: str) -> str:
-    """The id that a word stands for: of a suite's folder, or an entry in it, that of the suite, which is opened."""
-    path = Path(word)
+def _opened(words: list[str]) -> list[str]:
+    """The ids that these words stand for: a suite's folder, or an entry in one, for that of the suite."""
+    from . import claims, entries, findings
+
+    names: list[str] = []
+    folders: dict[str, Path] = {}
+    for word in words:
+        folder, ending = _folder(Path(word))
+        if folder is None or word.partition("/")[0] in shipped():
+            names.append(word)
+            continue
+        suite = open_suite(folder)
+        if folders.setdefault(suite.name, suite.folder) != suite.folder:
+            raise wrong("ID", word, f"folders with names of their own: {folders[suite.name]} is called so, too")
+        names.append(suite.name + ending)
+    if folders:  # they may have changed since they were read
+        for read in (claims.of_suite, findings.of_suite, entries.of_folder):
+            read.cache_clear()
+    return names
+
+
+def _folder(path: Path) -> tuple[Path | None, str]:
+    """The folder of the suite that a path names, and what of it; None for none."""
     for folder, ending in ((path, ""), (path.parent, f"/{path.name}")):
-        if word.partition("/")[0] not in known() and (folder / HEAD).is_file():
-            return open_suite(folder).name + ending
-    return word
+        if (folder / HEAD).is_file():
+            return folder, ending
+    return None, ""
 
 
 def text_of(name: str) -> Text:
@@ -59,4 +79,6 @@ def entry_of(name: str) -> Entry:
 
     suite, _, item = name.partition("/")
     own = entries.of_folder(known()[suite])
-    return own[item] if item in own else entries.of_python(suite, item)
+    if item not in own:
+        raise wrong("entry", name, f"an entry of {suite}'s entries.toml; claims.toml has it", list(own))
+    return own[item]

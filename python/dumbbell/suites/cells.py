@@ -77,7 +77,7 @@ def agreement(table: Table) -> str:
     return ", ".join(parts)
 
 
-def drawn(columns: Sequence[Column], across: str, *, name: str = "{}", width: float = 7.5, abreast: int = 1) -> Draw:
+def drawn(columns: Sequence[Column], across: str, *, width: float = 7.5, abreast: int = 1) -> Draw:
     """The table as a picture: a block for each metric, with a row per line (and value of the other axes) and a column
     per value of the axis `across`; without that axis one block with a column per metric. Ours stands above the paper's;
     cells outside of the tolerance are tinted.
@@ -92,7 +92,7 @@ def drawn(columns: Sequence[Column], across: str, *, name: str = "{}", width: fl
         sheet = style.Sheet(None, {"width": width}, rows=deep, columns=abreast,
                             height=0.34 * max(heights) + 0.5, squeeze=False)  # fmt: skip
         for axes, (column, own) in zip(sheet.axes, blocks, strict=False):
-            _block(axes, column, own, across, name)
+            _block(axes, column, own, across)
             style.panel_title(sheet, axes, column.title)
         sheet.figure.suptitle(style.plain(f"{table.text.item}: {table.text.title}"), x=0.01, ha="left", fontsize=10)
         sheet.finish(
@@ -111,7 +111,7 @@ def _row(cell: Cell, across: str) -> tuple[Any, ...]:
     return (cell.series, *(value for key, value in cell.at.items() if key != across))
 
 
-def _block(ax: Any, column: Column, found: Sequence[Cell], across: str, name: str) -> None:
+def _block(ax: Any, column: Column, found: Sequence[Cell], across: str) -> None:
     tall, wide = _rows(found, across), list(dict.fromkeys(cell.at.get(across, "") for cell in found))
     for cell in found:
         x, y = wide.index(cell.at.get(across, "")), tall.index(_row(cell, across))
@@ -121,7 +121,7 @@ def _block(ax: Any, column: Column, found: Sequence[Cell], across: str, name: st
         ax.text(x, y + 0.22, f"{cell.paper:{column.form}}", ha="center", va="center", fontsize=6.5, color="#777777")
     ax.set_xlim(-0.5, len(wide) - 0.5)
     ax.set_ylim(len(tall) - 0.5, -0.5)
-    ax.set_xticks(range(len(wide)), [name.format(one) for one in wide])
+    ax.set_xticks(range(len(wide)), [str(one) for one in wide])
     ax.set_yticks(range(len(tall)), [", ".join(map(str, one)) for one in tall])
     ax.grid(visible=False)
     ax.tick_params(length=0)

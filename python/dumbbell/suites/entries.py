@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import plan
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.results.catalogue import FIGURES
 from dumbbell.scenario.declare import Sub, Table, build, key, raw
 from dumbbell.scenario.file import Scenario, from_dict
 from dumbbell.scenario.plain_kinds import SWITCH
 
 from .claims import Read, of_suite
 from .compared import line_of
-from .folders import Suite, known, tables
+from .folders import Suite, shipped, tables
+from .measure import metric
 from .panels import PANELS, Cells, Page, page
-from .table import Case, Entry, Line, PaperError, Profile
+from .table import Case, Entry, Line, Profile
 from .words import ANY_TABLE, ANYTHING, TABLES, TEXT, TEXTS, WORDS
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
     from .panels import Panel
 
+#: The file of a suite.
+NAME = "entries.toml"
 #: Wherever it is written in a table of runs: the name of the line.
 LINE = "LINE"
 #: Tables and keys of a scenario file that runs may have.
@@ -109,7 +113,7 @@ class Text(Runs):
 
 
 class File(Table):
-    """The file."""
+    """The entries of a suite, and what they have in common."""
 
     flows: Fixed[dict[str, Any]] = key(
         ANY_TABLE, "names of the figures, each with a [[flow]] table", default={}, varies=False
@@ -117,6 +121,7 @@ class File(Table):
     base: Fixed[dict[str, Any]] = key(ANY_TABLE, "tables of a scenario that all runs have", default={}, varies=False)
     full: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs in the full profile", default={}, varies=False)
     fast: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs with --fast", default={}, varies=False)
+    quick: Fixed[dict[str, Any]] = key(ANY_TABLE, "what differs from that in a first look", default={}, varies=False)
     choices: Fixed[dict[str, Any]] = key(ANY_TABLE, "choices of every entry that has runs", default={}, varies=False)
     shared: Fixed[dict[str, Any]] = key(
         ANY_TABLE, 'values that several entries have: `key = "@NAME"` stands for that of NAME', default={}, varies=False
@@ -127,12 +132,28 @@ class File(Table):
 @cache
 def of_folder(suite: Suite) -> dict[str, Entry]:
     """The entries of a suite by their name, in the order of the file. Raises ScenarioError that names the file."""
-    path = suite.folder / "entries.toml"
+    path = suite.folder / NAME
     try:
         file = build(File, tables(path), "")
-        return dict(_entries(suite, file))
+        entries = dict(_entries(suite, file))
     except ScenarioError as error:
         raise error.under(str(path)) from None
+    _check_metrics(suite, entries)
+    return entries
+
+
+def _check_metrics(suite: Suite, entries: Mapping[str, Entry]) -> None:
+    """Raise ScenarioError for claims that name neither a figure nor a metric of the suite."""
+    for name, text in of_suite(suite.name).items():
+        entry = entries.get(name.partition("/")[2])
+        for claim in text.claims if entry else ():
+            is_own = claim.read is not None and (claim.read.reader is not None or claim.read.number is not None)
+            if entry is None or is_own or claim.needs or claim.id in entry.unjudged:
+                continue
+            if metric(claim.metric, entry.metrics) is None:
+                names = [*entry.metrics, *FIGURES]
+                error = wrong(f"{name}#{claim.id}: metric", claim.metric, "a figure (docs/metrics.md)", names)
+                raise error.under(str(suite.folder / "claims.toml"))
 
 
 def readings(suite: Suite) -> ModuleType | None:
@@ -140,7 +161,7 @@ def readings(suite: Suite) -> ModuleType | None:
     path = suite.folder / "readings.py"
     if not path.exists():
         return None
-    if suite.name in _packages():
+    if suite.name in shipped():
         return import_module(f"{__package__}.{suite.name}.readings")
     spec = spec_from_file_location(f"{suite.name}_readings", path)
     assert spec is not None
@@ -148,23 +169,6 @@ def readings(suite: Suite) -> ModuleType | None:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def of_python(suite: str, item: str) -> Entry:
-    """An entry that is written in Python, in `ENTRIES` of the suite's `readings.py`. Raises PaperError where it is not
-    there.
-    """
-    python = getattr(readings(known()[suite]), "ENTRIES", {})
-    if item not in python:
-        raise PaperError(f"{suite}/{item} has claims and no entry in {known()[suite].folder / 'entries.toml'}")
-    entry: Entry = python[item]
-    return entry
-
-
-def _packages() -> Mapping[str, Suite]:
-    from .folders import shipped
-
-    return shipped()
 
 
 def _entries(suite: Suite, file: File) -> Iterator[tuple[str, Entry]]:
@@ -218,24 +222,30 @@ def _set(table: dict[str, Any], path: str, value: Any, at: str) -> None:
     """Set a key by its path, such as ``flow[0].count``."""
     *steps, last = [int(step) if step.isdigit() else step for step in re.split(r"[.\[]", path.replace("]", ""))]
     place: Any = table
-    for step in steps:
-        if isinstance(step, int) and not (isinstance(place, list) and step < len(place)):
-            raise wrong(at, path, "a key of a list that is there")
-        place = place[step] if isinstance(step, int) else place.setdefault(step, {})
-    place[last] = value
+    try:
+        for step in steps:
+            place = place[step] if isinstance(step, int) else place.setdefault(step, {})
+        place[last] = value
+    except (TypeError, IndexError, AttributeError):
+        raise wrong(at, path, "a key of the entry; a list is to be there") from None
 
 
 def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: ModuleType | None) -> Entry:
     (name,) = text.id
     claims = of_suite(suite.name)
-    told = claims.get(f"{suite.name}/{name}")
-    read = {other for claim in (told.claims if told else ()) if claim.read for other in claim.read.entries()}
+    if f"{suite.name}/{name}" not in claims:
+        raise wrong("entry.id", name, "an id that claims.toml has, too", list(claims))
+    told = claims[f"{suite.name}/{name}"]
+    read = {other for claim in told.claims if claim.read for other in claim.read.entries()}
     python = {kind: getattr(own, kind, {}) for kind in ("METRICS", "READERS", "PANELS")}
     blocks = _blocks(file, text)
 
     def cases(profile: Profile) -> Iterator[Case]:
-        for block in blocks:
-            yield from _cases(file, block, profile, f"{suite.name}/{name}")
+        try:
+            for block in blocks:
+                yield from _cases(file, block, profile)
+        except ScenarioError as error:
+            raise error.under(f"{suite.folder / NAME}: {name}") from None
 
     return Entry(
         cases=cases,
@@ -254,7 +264,7 @@ def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: Modu
 def _blocks(file: File, text: Text) -> list[dict[str, Any]]:
     """The tables of runs of an entry, each with what it has from the entry and the suite."""
     common = {name: value for name, value in raw(text).items() if name in Runs.KEYS}
-    suite = {**file.base, "full": file.full, "fast": file.fast}
+    suite = {**file.base, "full": file.full, "fast": file.fast, "quick": file.quick}
     if not text.runs and "flow" not in common:
         return []
     for block in text.runs:
@@ -271,12 +281,12 @@ def merged(table: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]
     return whole
 
 
-def _cases(file: File, block: Mapping[str, Any], profile: Profile, name: str) -> Iterator[Case]:
+def _cases(file: File, block: Mapping[str, Any], profile: Profile) -> Iterator[Case]:
     """The cases of a table of runs: the first place of each line, then the second."""
     table: Mapping[str, Any] = block
     for of_profile in (*profile.over, profile.name):
         table = merged(table, block.get(of_profile, {}))
-    runs = build(Runs, table, name)
+    runs = build(Runs, table, "")
     grids = [list(_of_line(file, runs, line)) for line in runs.line or ("",)]
     return chain.from_iterable(zip(*grids, strict=True))
 
@@ -327,8 +337,7 @@ _NUMBER = re.compile(r"-?[0-9.]+")
 def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, Any]) -> Any:
     """Where a case stands on one axis."""
     if isinstance(at, Mapping):
-        (axis,) = (axis for axis in scenario.axes if at["along"] in axis.keys)
-        return at["values"][[point.vary for point in axis.points].index({key: case.vary[key] for key in axis.keys})]
+        return _along(build(_Along, at, "at"), case, scenario)
     if not isinstance(at, str):
         return at
     words = re.split(r" ([*/]) ", at)
@@ -336,9 +345,27 @@ def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, A
         return at
     value = _number(words[0], written)
     for sign, word in zip(words[1::2], words[2::2], strict=True):
-        other = _number(word, written) if _KEY.fullmatch(word) else float(word)
+        other = _number(word, written) if _KEY.fullmatch(word) else _number("at", {"at": word})
         value = value * other if sign == "*" else value / other
     return value
+
+
+class _Along(Table):
+    """A value for each of a list's."""
+
+    along: Fixed[str] = key(TEXT, "the key that has the list", varies=False)
+    values: Fixed[list[Any]] = key(ANYTHING, "as many values", varies=False)
+
+
+def _along(at: _Along, case: plan.Case, scenario: Scenario) -> Any:
+    """The value for what a case has of a list, or of lists that go in step."""
+    axes = [axis for axis in scenario.axes if at.along in axis.keys]
+    if not axes:
+        raise wrong("at.along", at.along, "a key that has a list", [key for axis in scenario.axes for key in axis.keys])
+    keys, points = axes[0]
+    if not isinstance(at.values, list) or len(at.values) != len(points):
+        raise wrong("at.values", at.values, f"a list of {len(points)} values, as {at.along} has them")
+    return at.values[[point.vary for point in points].index({key: case.vary[key] for key in keys})]
 
 
 def _number(path: str, written: Any) -> float:

@@ -10,9 +10,16 @@ than the tolerance, and no finding says more; ``here``: it fails in this simulat
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from .folders import known, tables
+from dumbbell.scenario.declare import Each, Table, key
+from dumbbell.scenario.plain_kinds import Choice
+
+from .folders import known, read
+from .words import TEXTS, WORDS
+
+if TYPE_CHECKING:
+    from dumbbell.scenario.keytypes import Fixed
 
 #: The bins of failing claims, with what the scoreboard calls them.
 BINS = {
@@ -34,14 +41,31 @@ class Finding(NamedTuple):
     mechanism: str
 
 
+class Written(Table):
+    """A finding."""
+
+    claims: Fixed[tuple[str, ...]] = key(TEXTS, "the claims that it is about, such as `fig11a#c2`", varies=False)
+    bin: Fixed[str] = key(Choice(*BINS), "what lies behind it", varies=False)
+    evidence: Fixed[str] = key(WORDS, "what was run, and its numbers", default="", varies=False)
+    mechanism: Fixed[str] = key(WORDS, "why", default="", varies=False)
+
+
+class _File(Table):
+    """The file."""
+
+    finding: Fixed[tuple[Written, ...]] = key(
+        Each(Written, minimum=0, most=1000), "the findings", default=(), varies=False
+    )
+
+
 @cache
 def of_suite(suite: str) -> dict[str, Finding]:
     """The findings of a suite by the claim's id."""
-    findings = tables(known()[suite].folder / "findings.toml").get("finding", [])
+    findings = read(known()[suite].folder / "findings.toml", _File).finding
     return {
-        f"{suite}/{claim}": Finding(finding["bin"], finding.get("evidence", ""), finding.get("mechanism", ""))
+        f"{suite}/{claim}": Finding(finding.bin, finding.evidence, finding.mechanism)
         for finding in findings
-        for claim in finding["claims"]
+        for claim in finding.claims
     }
 
 

@@ -58,12 +58,10 @@ def known() -> dict[str, Suite]:
 
 
 def open_suite(folder: Path) -> Suite:
-    """The suite of a folder, known by the folder's name from now on. Raises ScenarioError."""
+    """The suite of a folder, which is known by the folder's name from now on. Raises ScenarioError."""
     suite = _suite(folder.resolve())
-    if known().get(suite.name, suite).folder != suite.folder:
-        raise wrong(
-            "ID", str(folder), f"a folder with another name: {suite.name} is the suite in {known()[suite.name].folder}"
-        )
+    if suite.name in shipped():
+        raise wrong("ID", str(folder), f"a folder with another name: {suite.name} is a suite of Dumbbell")
     _opened[suite.name] = suite
     return suite
 
