@@ -1,4 +1,4 @@
-"""What the command line does, from Python: a typed function for each question.
+"""The command line from Python: a typed function for each question.
 
 `run` makes runs, `sweep` and `find` make those that a question needs and keep them in a store, `check` says what would
 run, `compare` holds back ends against each other, `reproduce` judges the figures of suites.
@@ -105,7 +105,7 @@ def _made(planned: list[Job], place: Place, workers: int | None, line: Watcher |
 
 
 class Checked(NamedTuple):
-    """What a scenario would run, in words, and what there is to warn of."""
+    """Description of what a scenario would run, and its warnings."""
 
     text: str
     warnings: list[str]

@@ -50,7 +50,7 @@ class Controller(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What the head of a controller's C file says of it for programs to read (`Facts:`)."""
+    """Facts of a controller, from the head of its C file (`Facts:`)."""
 
     name: str = ""
     """As the field writes it."""
@@ -68,14 +68,14 @@ class Facts(NamedTuple):
 
 @cache
 def facts() -> dict[str, Facts]:
-    """Those of each built-in controller, by its name."""
+    """Facts of each built-in controller, by its name."""
     from . import _native
 
     return {name: _facts(said) for name, said in _native.facts().items()}
 
 
 def facts_of(name: str) -> Facts:
-    """Those of a controller; of one that is not built in nothing is known."""
+    """Facts of a controller; empty ones of one that is not built in."""
     return facts().get(name, Facts())
 
 
@@ -193,7 +193,7 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
 
 
 def _in_units(value: float, param: Param) -> str:
-    """What was probably meant by a number in units of one, where the parameter counts in parts of it (unit "1/256")."""
+    """Guess the number that was meant in units of one, where the parameter counts in parts of it (unit "1/256")."""
     head, _, parts = param.unit.partition("/")
     if head != "1" or not parts.isdecimal() or abs(value) > param.maximum:
         return ""

@@ -1,4 +1,4 @@
-"""What can go wrong for a caller: one class per thing that a caller can do differently."""
+"""Errors: one class for each thing that a caller can do differently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class DumbbellError(Exception):
     is_input = False
 
     def __reduce__(self) -> tuple[object, ...]:
-        """How it comes from another process: not all of these are made of their text alone."""
+        """Rebuild it in another process: not all of these are made of their text alone."""
         return _again, (type(self), self.args), self.__dict__
 
 
@@ -147,7 +147,7 @@ _BLANKS = "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u2
 
 
 def _exit(error: BaseException) -> str:
-    """What is said in one line of an exception that is no error, as SystemExit: itself, and where it was raised."""
+    """Describe in one line an exception that is no error, such as SystemExit: itself, and where it was raised."""
     from traceback import extract_tb
 
     at = extract_tb(error.__traceback__)[-1:]

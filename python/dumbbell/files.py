@@ -109,7 +109,7 @@ def regular(path: Path) -> int:
 
 
 def taken_apart(path: Path, at: str, read: Callable[[int, int], T], *, file: str, content: str) -> T:
-    """What `read` makes of a file, given the time of its last change (ns) and its size, which may key a cache.
+    """Result of `read`, which is given the time of the file's last change (ns) and its size: these may key a cache.
 
     Raises ScenarioError that names the key `at` and says what was wanted: `file` where there is none, `content` where
     `read` raises ValueError.
@@ -133,9 +133,9 @@ def read_text(path: Path, most: int) -> str:
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of `path` when the block ends. Where the block fails, as on a full
-    disk, `path` stays as it was; the OSError is passed on. A device or a pipe is written to as it is, and so is what
-    the system's own links name (/dev/stdout); any other link is refused with an OSError.
+    """Path of a file to write, which replaces `path` when the block ends. Where the block fails, as on a full disk,
+    `path` stays as it was; the OSError is passed on. A device or a pipe is written to as it is, and so is what the
+    system's own links name (/dev/stdout); any other link is refused with an OSError.
     """
     if path.absolute().parts[1:2] in (("dev",), ("proc",)) or (path.exists() and not path.is_file()):
         yield path

@@ -36,7 +36,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class _State:
-    """Of the process, as handlers are."""
+    """State of the process, as handlers are."""
 
     held = 0
     pending = 0

@@ -44,8 +44,8 @@ _SENT_MIN = 50
 
 
 class Estimates(NamedTuple):
-    """What the controller itself says of a socket; None where it does not, or not yet, as for a receiver, whose
-    controller has no ACK of data to estimate from. Gains are in 1/256, bounds in segments.
+    """Report of the controller on a socket; None where it does not, or not yet, as for a receiver, whose controller has
+    no ACK of data to estimate from. Gains are in 1/256, bounds in segments.
     """
 
     state: str | None
@@ -86,7 +86,7 @@ class Socket(NamedTuple):
 
     @property
     def is_sending(self) -> bool:
-        """Whether the controller has anything to do: not at a receiver, a control connection or a socket that
+        """True if the controller has anything to do: not at a receiver, a control connection or a socket that
         listens.
         """
         return not self.is_listening and (self.in_flight > 0 or self.delivered >= _SENT_MIN)
@@ -186,7 +186,7 @@ def load(
 
 
 def loaded() -> dict[str, tuple[str, bool]]:
-    """Those that are loaded: of each name, the kernel's name and whether it stays without its process.
+    """Loaded controllers: for each name, the kernel's name and whether it stays without its process.
 
     If several loads share a name, the one that owns the kernel's name for it; otherwise the lowest id. `status` lists
     all.
@@ -216,8 +216,8 @@ def left_over() -> list[str]:
 
 
 def status(name: str | None = None) -> list[Status]:
-    """Those that are loaded, or one of them, with parameters and the sockets that use them, in every network
-    namespace.
+    """Status of the loaded controllers, or of one of them, with parameters and the sockets that use them, in every
+    network namespace.
     """
     from . import _native
 

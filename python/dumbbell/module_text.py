@@ -1,5 +1,5 @@
-"""What the text of a Linux congestion-control module tells without a compiler that has the headers: the name that it
-registers, its parameters, its licence, the headers beside it. For modules that only a kernel's own headers compile.
+"""Facts from the text of a Linux congestion-control module, without compiling it: name, parameters, licence, headers.
+Used for modules that compile only with a kernel's own headers.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def registered_name(text: str, stem: str) -> str | None:
 
 
 def described(text: str, name: str) -> Controller:
-    """What a module of this name is, by its text."""
+    """Controller that a module's text describes."""
     doc = _head(text)
     summary = doc.split("\n\n")[0].replace("\n", " ").rstrip(".")
     licence = re.search(r"\bMODULE_LICENSE\s*\(\s*\"([^\"]*)\"", text)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """What is known of a back end before its module is imported.
+    """Facts of a back end that are known before its module is imported.
 
     Attributes
     ----------
@@ -131,8 +131,8 @@ KINDS = {
 
 
 class Backend(Protocol):
-    """What a back end's module has. It may also have ``warnings(request) -> list[str]``: what its results will warn of,
-    as far as that is known before they are made.
+    """The module of a back end. It may also have ``warnings(request) -> list[str]``: warnings of its results that are
+    known before these are made.
     """
 
     def check(self, request: Request) -> None:
@@ -149,7 +149,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
 
 def lacking(request: Request) -> str:
-    """What this machine lacks for a run, as the run would say it; nothing of hosts elsewhere, which are not asked.
+    """Say what this machine lacks for a run, as the run would; other hosts are not asked.
 
     Raises ScenarioError for what of the plan its back end cannot do, whatever this machine has.
     """
@@ -164,7 +164,7 @@ def lacking(request: Request) -> str:
 
 
 def warnings(request: Request) -> list[str]:
-    """What a result of this back end will warn of, as far as its plan alone tells."""
+    """Warnings of a result that follow from its plan alone."""
     said = getattr(_module(request.on), "warnings", None)
     return said(request) if said else []
 
@@ -182,7 +182,7 @@ def _refuse_qlog(request: Request) -> None:
 
 
 def kind(on: str, option: str = "--on") -> Kind:
-    """Of the back end that ``--on`` names, or another option; raises ScenarioError for one that does not exist."""
+    """Facts of the back end that ``--on`` or another option names; raises ScenarioError for one that does not exist."""
     name, colon, _ = on.partition(":")
     known = KINDS.get(name)
     if known is None or (colon and not (known.has_hosts or known.has_kernels)):
@@ -191,7 +191,7 @@ def kind(on: str, option: str = "--on") -> Kind:
 
 
 def share_stack(names: Iterable[str]) -> bool:
-    """Whether these back ends differ in nothing but their kernel, or the origin of their controllers."""
+    """True if these back ends differ in nothing but their kernel, or the origin of their controllers."""
     stacks = {KINDS[name].stack if name in KINDS else "" for name in (on.partition(":")[0] for on in names)}
     return len(stacks) == 1 and "" not in stacks
 
@@ -203,7 +203,7 @@ def _module(on: str) -> Backend:
 
 
 def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | None:
-    """How many of these runs go at once, None for one per core. Raises ScenarioError for a plan that this back end
+    """Number of these runs that go at once, None for one per core. Raises ScenarioError for a plan that this back end
     cannot run, before anything starts.
     """
     which = kind(on)

@@ -1,4 +1,4 @@
-"""What turns a plan into tables: digests of the engine or of sources, of controllers, of the kernel."""
+"""The program that turns a plan into tables: digests of the engine or of sources, of controllers, of the kernel."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .request import Request
 
 
 def key(request: Request) -> str:
-    """What a run is known by (`plan/identity.py`). Raises ScenarioError for a controller whose code is nowhere to be
-    read, EngineError where the back end lacks what the run needs.
+    """Key of a run (`plan/identity.py`). Raises ScenarioError for a controller whose code is nowhere to be read,
+    EngineError where the back end lacks what the run needs.
     """
     return identity.key(request.planned.plan, request.own.record(), _program(request))
 
@@ -31,7 +31,7 @@ def digests(request: Request) -> dict[str, str]:
 
 
 def _program(request: Request) -> dict[str, Any]:
-    """What turns the plan into tables."""
+    """Describe the program that turns the plan into tables."""
     known, kind = _known(), backends.kind(request.on)
     ours = {cca: known.get(f"cca/{cca}", "") for cca in _built_in(request)}
     if kind.is_exact:

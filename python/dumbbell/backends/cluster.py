@@ -40,7 +40,7 @@ def check(request: Request) -> None:
 
 
 def workers(on: str) -> int:
-    """How many runs go at once: one per processor of the cluster."""
+    """Number of runs that go at once: one per processor of the cluster."""
     return max(int(join(on).cluster_resources().get("CPU", 1)), 1)
 
 
@@ -85,7 +85,7 @@ def _reach(address: str) -> None:
 
 
 def _on_stderr(data: Mapping[str, Any], **_: object) -> None:
-    """What Ray says of nodes and tasks; it prints pages of it on stdout, which is for data."""
+    """Send what Ray prints of nodes and tasks to stderr: stdout is for data."""
     for text in data["lines"]:
         print(f"dumbbell: ray: {text.splitlines()[0][:300]}", file=sys.stderr)
 
@@ -122,7 +122,7 @@ def _task(ray: Any, request: Request) -> Any:
 
 
 def _fetched(ray: Any, request: Request, task: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """What a task made; an exception from `progress` takes it back."""
+    """Result of a task; an exception from `progress` takes it back."""
     try:
         while not ray.wait([task], timeout=_LOOK_S)[0]:
             request.progress(0, 0)
@@ -140,7 +140,7 @@ def _fetched(ray: Any, request: Request, task: Any) -> tuple[dict[str, Any], dic
 
 
 class Made(NamedTuple):
-    """What comes back of a task: a summary and files, or why there are none."""
+    """Answer of a task: a summary and files, or why there are none."""
 
     summary: str = ""
     files: dict[str, bytes] | None = None

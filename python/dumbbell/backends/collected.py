@@ -1,4 +1,4 @@
-"""What hosts brought back, as a result's tables and summary: the same columns as every back end's, null or 0 where the
+"""Measurements of hosts as a result's tables and summary: the same columns as every back end's, null or 0 where the
 hosts' programs do not tell.
 """
 
@@ -39,7 +39,7 @@ class Collected:
 
     @cached_property
     def seen(self) -> list[list[At]]:
-        """Of each flow its samples while it lasted, in order."""
+        """Samples of each flow while it lasted, in order."""
         ports = {script.DATA_PORT + i: i for i in range(len(self.plan["flows"]))}
         by_flow: list[list[At]] = [[] for _ in ports]
         for host in ("sender", "receiver"):
@@ -52,7 +52,7 @@ class Collected:
         return by_flow
 
     def home(self, host: str) -> tuple[Path, int]:
-        """What a host wrote, and when the run began by its clock, ns."""
+        """Folder with the files of a host, and the start of the run by its clock, ns."""
         return (self.receiver, self.t0 + self.skew_ns) if host == "receiver" else (self.sender, self.t0)
 
     @cached_property
@@ -140,7 +140,7 @@ class Collected:
                 yield f"probes {probe['name']}: {rows.count(i)} of {wanted} were sent; {said.strip()[-200:] or 'late'}"
 
     def _queue_warnings(self) -> list[str]:
-        """Whether a limit in packets meant more than packets of the wire."""
+        """True if a limit in packets meant more than packets of the wire."""
         return [warning for i in range(len(self.links)) for warning in self._joined(i)]
 
     def _joined(self, i: int) -> list[str]:
@@ -158,7 +158,7 @@ class Collected:
         ]
 
     def _capacity_bytes(self, i: int) -> int:
-        """What a link could send until its counters were last read."""
+        """Bytes that a link could send until its counters were last read."""
         link, last_ns = self._planned(i), self.links[i][-1][0] if self.links[i] else 0
         return link["rate_bps"] * max(last_ns, 0) // 8_000_000_000 + link["burst_bytes"]
 
@@ -199,8 +199,8 @@ class Flow:
 
     @cached_property
     def completed_ns(self) -> int | None:
-        """When a finite flow was acknowledged whole: as its socket tells, else when iperf3 ended well, which is some
-        round trips later.
+        """Time at which a finite flow was acknowledged whole: from its socket, else when iperf3 ended well, which is
+        some round trips later.
         """
         if self.size is None:
             return None
@@ -213,8 +213,8 @@ class Flow:
 
     @cached_property
     def start_ns(self) -> int:
-        """When its data connection began to send: its end less the time that iperf3 says it took, for a flow that was
-        stopped.
+        """Time at which its data connection began to send: its end less the time that iperf3 says it took, for a flow
+        that was stopped.
         """
         asked = self._stamp("start")
         if asked is None:
@@ -227,7 +227,7 @@ class Flow:
 
     @property
     def stop_ns(self) -> int:
-        """When it was complete, else the last look at it: what came after that is not counted."""
+        """Time at which it was complete, else the last look at it: what came after that is not counted."""
         if self.completed_ns is not None:
             return max(self.completed_ns, self.start_ns)
         return max(self.seen[-1].ns, self.start_ns) if self.seen else self.start_ns
@@ -244,7 +244,7 @@ class Flow:
         return int(text) - self.t0 if text.isdigit() else None
 
     def totals(self) -> dict[str, Any]:
-        """What is known of it; the rest is 0 or null."""
+        """Totals of the flow; what is not known is 0 or null."""
         last = self.last
         known: dict[str, Any] = {
             **tables.planned(self.planned),
@@ -305,7 +305,7 @@ class Flow:
         ]
 
     def warnings(self) -> list[str]:
-        """What iperf3 says went wrong."""
+        """Errors that iperf3 reports."""
         error = self.report.get("error", "")
         return (
             [f"flow {self.i}: iperf3: {error}"] if self.last is not None and error and "interrupt" not in error else []

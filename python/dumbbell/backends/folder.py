@@ -115,7 +115,7 @@ class ResultFolder:
         return manifest
 
     def _manifest(self, summary: dict[str, Any], wall_s: float) -> dict[str, Any]:
-        """What a result folder says of itself, whichever back end made it; docs/results.md describes it."""
+        """Manifest of a result folder, the same for every back end; docs/results.md describes it."""
         from dumbbell import _native
 
         request = self.request
@@ -195,13 +195,13 @@ def remove(folder: Path) -> None:
 
 
 def manifest_text(folder: Path) -> str:
-    """What stands in a folder's manifest; raises UnreadableError, also for a pipe or a device of that name."""
+    """Text of a folder's manifest; raises UnreadableError, also for a pipe or a device of that name."""
     return read_text(folder / MANIFEST, MANIFEST_MAX)
 
 
 def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
-    """What of the files that a manifest lists is missing or not as it was written; empty for a folder that is whole.
-    Raises OSError where it cannot be read.
+    """Say which file of a manifest is missing or changed; empty for a folder that is whole. Raises OSError where it
+    cannot be read.
     """
     listed: Mapping[str, Mapping[str, Any]] = manifest["files"]
     for name, was in listed.items():

@@ -82,7 +82,7 @@ def refuse_ecn(request: Request) -> None:
 
 @cache
 def _has_accurate_ecn() -> bool:
-    """Whether the kernel takes the number of accurate ECN; yes where it cannot be asked."""
+    """True if the kernel takes the number of accurate ECN; yes where it cannot be asked."""
     write = (
         "import os, sys\n"
         f"try: os.write(os.open({ECN_SYSCTL!r}, os.O_WRONLY), {ACCURATE_ECN!r})\n"
@@ -113,7 +113,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
 
 def warnings(request: Request) -> list[str]:
-    """What its result will warn of, whatever it comes to."""
+    """Warnings that every result of this plan has."""
     return list(ecn_warnings(request.planned.plan))
 
 
@@ -135,7 +135,7 @@ def ecn_warnings(plan: Plan) -> Iterator[str]:
 
 
 def _is_ours(request: Request) -> bool:
-    """Whether every flow has our controller."""
+    """True if every flow has our controller."""
     return request.on == "bpf"
 
 
@@ -159,8 +159,8 @@ class _Wanted(NamedTuple):
 
 
 def wanted(plan: Plan, *, ours: bool = False, own: Own | None = None) -> list[_Wanted]:
-    """Of each flow: one of the user's `own`, one that sets parameters, or that the kernel lacks, is ours, and with
-    `ours` every one. Raises ScenarioError for one that there is not, or that the kernel cannot take.
+    """Controller of each flow. One of the user's `own`, one with parameters, and one that the kernel lacks is ours;
+    with `ours` every one is. Raises ScenarioError for an unknown one, and for one that the kernel cannot take.
     """
     from dumbbell import kernel
 
@@ -190,7 +190,7 @@ def wanted(plan: Plan, *, ours: bool = False, own: Own | None = None) -> list[_W
 
 
 def _is_initial_user_namespace() -> bool:
-    """Whether root here is root of the machine: the map of users then is the whole range."""
+    """True if root here is root of the machine: the map of users then is the whole range."""
     try:
         return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
     except OSError:

@@ -44,7 +44,7 @@ _LANES_MAX, _LANE_FLOWS_MAX = 250, 250
 
 
 class Lane(NamedTuple):
-    """How packets of some flows are impaired: before the bottleneck, after it, and in the return direction."""
+    """Impairments of some flows: before the bottleneck, after it, and in the return direction."""
 
     before: Argv | None
     after: Argv | None
@@ -86,13 +86,13 @@ def check(request: Request) -> None:
 
 
 def warnings(request: Request) -> list[str]:
-    """What its result will warn of, whatever it comes to."""
+    """Warnings that every result of this plan has."""
     return linux.warnings(request)
 
 
 @cache
 def _has(kind: str) -> bool:
-    """Whether the kernel has this queue discipline: asked in a namespace that is gone with the question."""
+    """True if the kernel has this queue discipline: asked in a namespace that is gone with the question."""
     options = {
         "tbf": "rate 1mbit burst 3028b limit 30280b",
         "netem": "delay 1ms",
@@ -142,7 +142,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
 
 def _queues(path: Topology, prefix: str, *, is_two_way: bool) -> list[script.Queue]:
-    """Where the links' counters are; that of the way up is recorded where data use it."""
+    """Queues whose counters are recorded; that of the way up where data use it."""
     return [
         script.Queue(
             ("ip", "netns", "exec", f"{prefix}{router}", "tc", "-s", "qdisc", "show", "dev", device),
@@ -267,7 +267,7 @@ def _lanes(routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int
 
 
 def _lane(flow: FlowPlan | ProbePlan, at: str) -> Lane:
-    """How a flow's packets, and those that answer them, are impaired on their way down and on their way up."""
+    """Impairments of a flow's packets on their way, and of those that answer them."""
     down, up = flow["forward"], flow["back"]
     if flow.get("direction") == "up":
         down, up = up, down
@@ -283,7 +283,7 @@ def _lane(flow: FlowPlan | ProbePlan, at: str) -> Lane:
 
 
 def _place(stages: Sequence[Stage], *, none: int | None = None) -> int:
-    """Where the link is; `none` where there is none."""
+    """Index of the link among the stages; `none` where there is none."""
     kinds = [stage["kind"] for stage in stages]
     return kinds.index("link") if none is None or "link" in kinds else none
 

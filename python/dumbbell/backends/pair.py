@@ -124,7 +124,7 @@ def run(
 
 
 def _keep_reports(raw: Path, into: Path) -> None:
-    """Of the raw data keep what the tables do not hold: iperf3's reports."""
+    """Keep iperf3's reports, which the tables do not hold, of the raw data."""
     into.mkdir()
     for path in sorted(raw.glob("*/[0-9]*.json"), key=lambda path: path.name):
         path.rename(into / path.name)

@@ -1,4 +1,4 @@
-"""What a back end is asked for: one run, and what it needs to know of the command that wants it."""
+"""Requests to back ends: one run, and what it needs to know of the command that wants it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Request(NamedTuple):
 
     @property
     def recorded(self) -> str:
-        """What a manifest calls the back end: on a cluster it is the simulator that runs."""
+        """Name of the back end in manifests: on a cluster it is the simulator that runs."""
         from . import KINDS
 
         return KINDS[self.backend].recorded or self.on

@@ -1,5 +1,5 @@
-"""What a host does in a run, as a shell script that needs nobody: it sets the host up, runs its part, and takes back
-all that it did however it ends.
+"""Shell scripts that hosts run on their own: each sets the host up, runs its part, and takes back all that it did
+however it ends.
 
 The same scripts run in a network namespace (netem) and on a host far away (ssh). Nothing here runs anything.
 """
@@ -29,7 +29,7 @@ PATIENCE_S = 120
 
 
 class Ends(NamedTuple):
-    """Where the flow of this number goes."""
+    """Addresses and ports of a flow."""
 
     source: str
     target: str
@@ -38,7 +38,7 @@ class Ends(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """Where a link's counters are, and which host writes them down into a file."""
+    """Command that prints a link's counters, and the host that writes them into a file."""
 
     command: Argv
     handle: str
@@ -47,7 +47,7 @@ class Queue(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What a host does where data, or probes, go both ways: flows and series by their number in the plan."""
+    """Part of a host where data, or probes, go both ways: flows and series by their number in the plan."""
 
     queues: Sequence[Queue]
     sends: Collection[int]
@@ -58,7 +58,7 @@ class Way(NamedTuple):
 
 
 def is_two_way(plan: Plan) -> bool:
-    """Whether both hosts send data or probes, or answer probes."""
+    """True if both hosts send data or probes, or answer probes."""
     return bool(plan.get("probes")) or any(_is_up(flow) for flow in plan["flows"])
 
 
@@ -67,7 +67,7 @@ def _is_up(item: FlowPlan | ProbePlan) -> bool:
 
 
 def ways(plan: Plan, queues: Sequence[Queue], python: str) -> dict[str, Way]:
-    """What each of both hosts does; `python` runs a program there."""
+    """Part of each host; `python` runs a program there."""
     up = [_is_up(flow) for flow in plan["flows"]]
     asks_up = [_is_up(probe) for probe in plan.get("probes", [])]
 
@@ -106,7 +106,7 @@ def sysctls(plan: Plan) -> dict[str, str]:
 
 
 def host_of(plan: Plan, i: int) -> HostPlan:
-    """How the hosts of a flow are set."""
+    """Settings of a flow's hosts."""
     return {**plan["host"], **plan["flows"][i]["host"]}
 
 
@@ -124,7 +124,7 @@ def refuse_hosts(plan: Plan, possible: Collection[str], where: str) -> None:
 
 
 def asking_for_ecn(plan: Plan) -> list[bool]:
-    """Whether each flow's route to its receiver asks for ECN (`features ecn`); none where all flows agree."""
+    """True if each flow's route to its receiver asks for ECN (`features ecn`); none where all flows agree."""
     modes = [host_of(plan, i)["ecn"] for i in range(len(plan["flows"]))]
     differ = any(mode != plan["host"]["ecn"] for mode in modes)
     return [differ and mode == "classic" for mode in modes]
@@ -181,7 +181,7 @@ trap 'exit 143' INT TERM HUP
 
 
 def head(every_ns: int, tuned: dict[str, str], steps: Sequence[Step]) -> str:
-    """What every script begins with: undoing, kernel parameters, then the steps."""
+    """Begin of every script: undoing, kernel parameters, then the steps."""
     lines = [_HEAD, f"every={every_ns}\n"]
     lines += [f"tune {name.replace('.', '/')} {shlex.quote(value)}\n" for name, value in tuned.items()]
     for step in steps:

@@ -62,7 +62,7 @@ class Host(NamedTuple):
         return process
 
     def ask(self, script: str, timeout_s: float = _ANSWER_S) -> bytes:
-        """What a script prints there; raises LostError without a connection, EngineError where it fails."""
+        """Output of a script that runs there; raises LostError without a connection, EngineError where it fails."""
         process = self.start(script)
         try:
             out, err = process.communicate(timeout=timeout_s)
@@ -215,8 +215,8 @@ def _owner() -> str:
 
 
 def _born(pid: int) -> str:
-    """When a process started, in the kernel's own units: a number given again is told apart by it (proc_pid_stat(5),
-    field 22).
+    """Start of a process, in the kernel's own units: a number given again is told apart by it (proc_pid_stat(5), field
+    22).
     """
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]

@@ -1,4 +1,4 @@
-"""What `ss -tin` and `tc -s qdisc` printed, poll after poll, as numbers. Fields that a program's version does not print
+"""Output of `ss -tin` and `tc -s qdisc`, poll after poll, as numbers. Fields that a program's version does not print
 are missing.
 """
 
@@ -38,7 +38,7 @@ class Socket(NamedTuple):
 
 
 class Counters(NamedTuple):
-    """Of a queue discipline, since it was made."""
+    """Counters of a queue discipline since it was made."""
 
     sent_bytes: int
     sent_packets: int
@@ -111,7 +111,7 @@ def _bbr(text: str) -> dict[str, float]:
 
 
 def counters(said: str, handle: str) -> Counters | None:
-    """Of the queue discipline with this handle; None where it is not there."""
+    """Counters of the queue discipline with this handle; None where it is not there."""
     for block in re.split(r"^(?=qdisc )", said, flags=re.M):
         if block.split()[2:3] != [handle]:
             continue

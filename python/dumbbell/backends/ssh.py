@@ -75,7 +75,7 @@ _RTT_OFF = 0.2
 
 
 class Facts(NamedTuple):
-    """What the hosts are, as far as a run needs it."""
+    """Facts of the hosts that a run needs."""
 
     source: str
     target: str
@@ -103,7 +103,7 @@ def check(request: Request) -> None:
 
 
 def _is_left_alone(flow: FlowPlan | ProbePlan) -> bool:
-    """Whether a flow's packets meet nothing but a constant delay and the bottleneck of each way."""
+    """True if a flow's packets meet nothing but a constant delay and the bottleneck of each way."""
     down, up = flow["forward"], flow["back"]
     if flow.get("direction") == "up":
         down, up = up, down
@@ -199,7 +199,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
 
 def _path_warnings(plan: Plan, collected: Collected) -> list[str]:
-    """What the path was otherwise than planned."""
+    """Warnings of a path that differs from the plan."""
     planned = plan["flows"][0]["rtt_ns"] / 1000
     rtts = [rtt for flow in collected.flows if (rtt := flow.totals().get("min_rtt_us"))]
     if not rtts or abs(min(rtts) - planned) <= _RTT_OFF * planned:
@@ -208,7 +208,7 @@ def _path_warnings(plan: Plan, collected: Collected) -> list[str]:
 
 
 def default_warnings(plan: Plan, default: str, far_default: str = "cubic") -> list[str]:
-    """Whether flows that do not pace themselves are paced all the same, because the default controller of the host that
+    """True if flows that do not pace themselves are paced all the same, because the default controller of the host that
     sends their data does.
     """
     down, up = ([flow for flow in plan["flows"] if (flow.get("direction") == "up") == is_up] for is_up in (False, True))
@@ -228,7 +228,7 @@ def _paced(flows: list[FlowPlan], default: str, host: str) -> list[str]:
 
 
 def ends_of(plan: Plan, facts: Facts, port: int) -> list[script.Ends]:
-    """Where each flow goes, and after them each series of probes."""
+    """Addresses and ports of each flow, then of each series of probes."""
     hosts = (facts.source, facts.target)
     both = enumerate([*plan["flows"], *plan.get("probes", [])])
     return [
@@ -269,8 +269,8 @@ def _ingress(plan: Plan, link: LinkPlan, iface: str, source: str, port: int) -> 
 
 
 def _matches(plan: Plan, port: int) -> list[Argv]:
-    """What of the other host's packets is part of the flows: their data, which go to the servers' ports, and where the
-    link has more than data, acknowledgements and probes, which go to those of the clients.
+    """Filters for packets of the flows: their data, which go to the servers' ports, and where the link has more than
+    data, acknowledgements and probes, which go to those of the clients.
     """
     flows, probes = len(plan["flows"]), len(plan.get("probes", []))
     ports = [("6", covering(port, flows))]
@@ -332,7 +332,7 @@ fi
 
 
 def _facts_of(plan: Plan, other: str, folder: str, *, iface: str, queues: bool) -> str:
-    """What to ask a host; `queues`: a link's queue will be there."""
+    """Script that asks a host for its facts; `queues`: a link's queue will be there."""
     ccas = shlex.join(dict.fromkeys(flow["cca"] for flow in plan["flows"]))
     more = _CONTROLLERS.format(ccas=ccas, other=other)
     if queues:
@@ -381,9 +381,7 @@ def _check_controllers(plan: Plan, hosts: dict[bool, tuple[Host, dict[str, str]]
 
 
 def _said(host: Host, asked: str) -> tuple[dict[str, str], int]:
-    """What a host says of itself, by word; and how far its clock is ahead of ours, less the time that its last word
-    took to come, ns.
-    """
+    """Facts of a host by word, and how far its clock is ahead of ours (less the way of its last word), ns."""
     out = host.ask(asked)
     now = time.time_ns()
     lines = (line.partition(" ") for line in out.decode(errors="replace").splitlines())

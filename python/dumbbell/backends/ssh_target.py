@@ -19,7 +19,7 @@ _SHELL = frozenset(" \t'\"`$\\;&<>|(){}*?!#=,/")
 
 
 class Target(NamedTuple):
-    """What ``--on ssh://...`` says."""
+    """The hosts and options of ``--on ssh://...``."""
 
     sender: tuple[str, ...]
     receiver: tuple[str, ...]

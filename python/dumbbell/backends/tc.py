@@ -1,4 +1,4 @@
-"""What a plan's link and impairments are in the kernel: lists of `tc` commands, made without running anything.
+"""A plan's link and impairments in the kernel: lists of `tc` commands, made without running anything.
 
 A limit counts wire bytes, as in the plan. References: tc-tbf(8), tc-htb(8), tc-netem(8), tc-fq_codel(8), tc-cake(8).
 """

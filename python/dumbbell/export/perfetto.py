@@ -148,8 +148,8 @@ def _flows(result: Result, tracks: list[Track]) -> Iterator[Event]:
 
 
 def _instants(rows: list[dict[str, Any]], track: int, arrows: Iterator[int]) -> Iterator[Event]:
-    """What happened to a flow. Events name no sequence numbers: each retransmitted segment is taken for the oldest
-    packet that was dropped before and not sent again yet.
+    """Events of a flow. Events name no sequence numbers: each retransmitted segment is taken for the oldest packet that
+    was dropped before and not sent again yet.
     """
     waiting: deque[int] = deque()
     for row in rows:

@@ -1,4 +1,4 @@
-"""What changed from some runs to others: each figure of rows that both have, with the interval of the difference."""
+"""Changes from some runs to others: each figure of rows that both have, with the interval of the difference."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Change(NamedTuple):
 
     @property
     def is_idle(self) -> bool:
-        """Whether all transfers ended before and after, of which nothing has to be said."""
+        """True if all transfers ended before and after, of which nothing has to be said."""
         return self.name == "unfinished" and not (self.before.value(self.name) or self.after.value(self.name))
 
     @property
     def is_clear(self) -> bool:
-        """Whether the judge says that it changed: the interval excludes zero. Never of single runs."""
+        """True if the judge says that it changed: the interval excludes zero. Never of single runs."""
         return has_interval(self.difference) and decide(self.difference, 0.0) == FAILS
 
 
@@ -61,8 +61,8 @@ def change_fields(change: Change) -> dict[str, Any]:
 
 
 def chance(listed: Sequence[Change]) -> str:
-    """How many changes have an interval that excludes zero, and how many would if nothing had changed; nothing where
-    there are no intervals.
+    """Count the intervals that exclude zero, and those that would by chance if nothing had changed; nothing where there
+    are no intervals.
     """
     intervals = sum(has_interval(change.difference) for change in listed)
     if not intervals:

@@ -56,7 +56,7 @@ class Bound(NamedTuple):
         return Verdict(word, measured, margin, "" if word == HOLDS else self._reason(measured))
 
     def distance(self, value: float) -> float:
-        """How far a value is inside the bound, negative beyond it."""
+        """Distance of a value from the bound, negative beyond it."""
         above = value - self.value
         if self.sign == "==":
             return -abs(above)
@@ -70,7 +70,7 @@ _OPPOSITE: dict[Word, Word] = {HOLDS: FAILS, FAILS: HOLDS, UNCLEAR: UNCLEAR, UNJ
 
 
 class Precision(NamedTuple):
-    """How wide half of a figure's 95 % interval may be: an amount, or a part of the mean."""
+    """Largest half width of a figure's 95 % interval: an amount, or a part of the mean."""
 
     name: str
     width: float
@@ -92,8 +92,8 @@ class Precision(NamedTuple):
         )
 
     def wanted(self, sample: Sample) -> int:
-        """How many repetitions are needed, from those that there are: these where they are enough, and where none has
-        the figure.
+        """Number of repetitions that are needed, from those that there are: these, where they are enough, or where none
+        has the figure.
         """
         n, measured = len(sample.values), sample.interval
         if not measured.n:
@@ -258,7 +258,7 @@ class Trend(NamedTuple):
         )
 
     def _moved(self, before: Sample, after: Sample) -> tuple[Interval, float, str]:
-        """How far a line went in the direction of the trend, the tolerance there, and both values in words."""
+        """Change of a line in the direction of the trend, the tolerance there, and both values in words."""
         apart, _ = difference(before, after)
         sign = 1 if self.direction == "increase" else -1
         first, last = before.interval.mean, after.interval.mean

@@ -30,8 +30,8 @@ _ROUNDING = 1e-9
 
 
 class Tolerance(NamedTuple):
-    """How far apart two values may be and still count as equal: an amount, or a share of the reference, whichever is
-    more; with `is_both` whichever is less.
+    """Largest distance at which two values count as equal: an amount, or a share of the reference, whichever is more;
+    with `is_both` whichever is less.
     """
 
     amount: float = 0.0
@@ -54,12 +54,12 @@ def decide(apart: Interval, tolerance: float, *, single: float = 1.0) -> Word:
 
 
 def has_interval(apart: Interval) -> bool:
-    """Whether repetitions are enough for an interval."""
+    """True if repetitions are enough for an interval."""
     return apart.n >= REPETITIONS and not math.isnan(apart.half_width)
 
 
 def is_by_chance(apart: Interval) -> bool:
-    """Whether the interval holds zero; never without one."""
+    """True if the interval holds zero; never without one."""
     return has_interval(apart) and abs(apart.mean) < apart.half_width
 
 

@@ -1,4 +1,4 @@
-"""What a judgement says: a word, the measured value, how far it is from the line, and why."""
+"""Verdicts: a word, the measured value, how far it is from the line, and why."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_met(self) -> bool:
-        """Whether the means alone meet the question, whatever chance may do."""
+        """True if the means alone meet the question, whatever chance may do."""
         return self.margin >= 0
 
 

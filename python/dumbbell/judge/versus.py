@@ -58,7 +58,7 @@ class Figure(NamedTuple):
 
     @property
     def word(self) -> Word:
-        """Whether they agree."""
+        """True if they agree."""
         return self.verdict.word
 
 
@@ -125,17 +125,17 @@ def measured(summary: Summary) -> dict[str, float]:
 
 
 def is_strict(names: Iterable[str]) -> bool:
-    """Whether these back ends, as ``--on`` names them, are real kernels over the same path."""
+    """True if these back ends, as ``--on`` names them, are real kernels over the same path."""
     return backends.share_stack(names)
 
 
 def kind(name: str) -> str:
-    """What a figure is, by its name: ``cubic[0] share`` is a share."""
+    """Kind of a figure, by its name: ``cubic[0] share`` is a share."""
     return name.rpartition(" ")[2]
 
 
 def _further(summary: Summary) -> dict[str, float]:
-    """How full the links beyond the bottleneck were, where all flows ran on: ``link[1] utilization``."""
+    """Utilisation of the links beyond the bottleneck, where all flows ran on: ``link[1] utilization``."""
     if any(flow.fct_s is not None for flow in summary.flows):
         return {}
     return {f"link[{i}] utilization": link.utilization for i, link in enumerate(summary.links, 1)}
@@ -151,7 +151,7 @@ def _values(summary: Summary) -> Iterator[tuple[str, float]]:
 
 
 def _compared(flows: Sequence[FlowSummary]) -> list[tuple[str, list[FlowSummary]]]:
-    """What is compared for itself: each flow, or the flows of a [[flow]] table where there are many."""
+    """Parts that are compared for themselves: each flow, or the flows of a [[flow]] table where there are many."""
     if len(flows) <= FLOWS_MAX:
         return [(flow.name, [flow]) for flow in flows]
     groups: dict[str, list[FlowSummary]] = {}

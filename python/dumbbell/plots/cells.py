@@ -66,7 +66,7 @@ class Collected(NamedTuple):
 
     @property
     def groups(self) -> int:
-        """How many groups there are in all runs."""
+        """Number of groups in all runs."""
         return len({cell.number for cell in self.cells})
 
     def link_rate(self, cells: Sequence[Cell]) -> float | None:
@@ -80,12 +80,12 @@ class Collected(NamedTuple):
 
     @property
     def is_repeated(self) -> bool:
-        """Whether any cell has several repetitions."""
+        """True if any cell has several repetitions."""
         return any(len(cell.values) > 1 for cell in self.cells)
 
     @property
     def was_cut(self) -> bool:
-        """Whether any interval was cut at what is possible."""
+        """True if any interval was cut at what is possible."""
         return any(cell.interval(self.metric)[3] for cell in self.cells)
 
 
@@ -164,7 +164,7 @@ def _in_step(parts: list[VariedKey], runs: list[Result], along: str | None) -> V
 
 
 def _is_scattered(along: VariedKey, parts: Sequence[VariedKey], runs: Sequence[Result]) -> bool:
-    """Whether what goes in step with a key rises and falls along it, as in a random sample of points."""
+    """True if what goes in step with a key rises and falls along it, as in a random sample of points."""
     order = sorted(runs, key=lambda run: along.position(run.vary[along.key]))
     others = [
         [part.position(run.vary[part.key]) for run in order] for part in parts if part.numbers and part is not along
@@ -231,13 +231,13 @@ def link_rate(cells: Sequence[Cell]) -> float | None:
 
 
 def sizes_of(of: Sequence[Group | None]) -> tuple[int, int]:
-    """How many flows a group has, at least and at most; 0 for a run as a whole."""
+    """Smallest and largest number of flows of a group, at least and at most; 0 for a run as a whole."""
     sizes = [group.size if group else 0 for group in of]
     return min(sizes), max(sizes)
 
 
 def _source(run: Result) -> tuple[str, Any]:
-    """Where the tables of a run are from: its scenario, and the folder where several are compared."""
+    """Source of a run's tables: its scenario, and the folder where several are compared."""
     return run.name, run.vary.get(FOLDER)
 
 
@@ -287,7 +287,7 @@ def label(
     *,
     panels: Sequence[VariedKey] = (),
 ) -> str:
-    """What a line or bar stands for: its group, whom it runs against, what else varies; sums and means are said.
+    """Label of a line or bar: its group, the opponents, what else varies, and whether it is a sum or a mean.
 
     `varied` are the keys that tell lines of the figure apart, `cells` those of this line; `panels` have a panel for
     each value.
@@ -315,7 +315,7 @@ def _on_axis(x: VariedKey, cell: Cell) -> str:
 
 
 def is_of_several(key: VariedKey, cell: Cell) -> bool:
-    """Whether a key is the controller of several groups."""
+    """True if a key is the controller of several groups."""
     return key.table is None and len(groups.of(cell.run)) > 1
 
 
@@ -337,7 +337,7 @@ def _over_transport(group: groups.Group) -> str:
 
 
 def is_of(key: VariedKey, cells: Sequence[Cell]) -> bool:
-    """Whether a key is the controller of the flows that these cells are about."""
+    """True if a key is the controller of the flows that these cells are about."""
     group = cells[0].group
     if group is None or not key.is_cca or key.table is not None:
         return group is not None and key.is_cca and key.table == group.table

@@ -171,7 +171,7 @@ def latency(
 
 
 def _of_all(counted: Sequence[tuple[int, int]], what: str, *, has_slowdown: bool = False) -> str:
-    """What the percentiles are of, where some did not complete; `counted` has how many completed of how many."""
+    """Name what the percentiles count where some did not complete; `counted` has (completed, of how many)."""
     if all(completed == opened for completed, opened in counted):
         return ""
     beside = "; slowdowns are of those that completed" if has_slowdown else ""

@@ -33,7 +33,7 @@ class Group(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many flows it has."""
+        """Number of flows."""
         return len(self.flows)
 
 

@@ -1,6 +1,4 @@
-"""What a varied key means: its title with a unit, its values as numbers in one unit or as categories, and how a label
-says a value.
-"""
+"""Varied keys as pictures show them: title and unit, values as numbers in one unit or as categories, labels."""
 
 from __future__ import annotations
 
@@ -113,7 +111,7 @@ class VariedKey(NamedTuple):
 
     @property
     def is_cca(self) -> bool:
-        """Whether it is the controller of a [[flow]] table, or of several at once."""
+        """True if it is the controller of a [[flow]] table, or of several at once."""
         return bool(re.fullmatch(r"flow(\[\d+\])?\.cca", self.key))
 
     @property
@@ -123,12 +121,12 @@ class VariedKey(NamedTuple):
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether its numbers span more than a decade, none below zero."""
+        """True if its numbers span more than a decade, none below zero."""
         positive = [number for number in self.numbers if number > 0]
         return bool(positive) and min(self.numbers) >= 0 and max(positive) >= DECADE * min(positive)
 
     def position(self, value: Any) -> float:
-        """Where a value stands on an axis: its number, or its place among the categories."""
+        """Position of a value on an axis: its number, or its place among the categories."""
         index = self.values.index(value)
         return self.numbers[index] if self.numbers else float(index)
 

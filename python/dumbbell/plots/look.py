@@ -13,7 +13,7 @@ from dumbbell import controllers
 
 
 class Look(NamedTuple):
-    """What tells a controller from others: its colour, its marker, and its name as the field writes it."""
+    """Colour and marker of a controller, and its name as the field writes it."""
 
     colour: str
     marker: Any

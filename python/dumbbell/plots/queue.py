@@ -37,7 +37,7 @@ def queue(
     log: bool = False,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """What waits in a link's queue at the sample times, its limit, and when it dropped or marked.
+    """Draw the length of a link's queue at the sample times, its limit, and its drops and marks.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""What all figures over time share: a line per flow while flows are few, a median with percentile bands per group where
-they are many.
+"""Parts that all figures over time share: a line per flow while flows are few, a median with percentile bands per group
+where they are many.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BANDS = "25 to 75 % of a group's flows, and (paler) 5 to 95 %"
 
 
 def is_banded(group: Group, flows: Sequence[int]) -> bool:
-    """Whether a group is drawn as a band because the figure has this many flows."""
+    """True if a group is drawn as a band because the figure has this many flows."""
     return len(flows) > LINES_MOST and group.size > _KEPT
 
 
@@ -65,7 +65,7 @@ def lines(
 
 
 class FlowLook(NamedTuple):
-    """How one flow's line looks."""
+    """Look of one flow's line."""
 
     label: str
     colour: str
@@ -111,7 +111,7 @@ def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) 
 
 
 def lone(values: Column) -> list[int]:
-    """Where there is a value and none before and after it: a line does not show it."""
+    """Places of values that have none before and after them: a line does not show these."""
     import numpy as np
 
     known = np.concatenate([[False], ~np.isnan(values), [False]])
@@ -120,7 +120,7 @@ def lone(values: Column) -> list[int]:
 
 
 def lone_marks(values: Column) -> dict[str, Any]:
-    """What a line without markers needs for such points to be seen."""
+    """Settings of a line without markers that make such points visible."""
     places = lone(values)
     return {"marker": ".", "markevery": places} if places else {}
 
@@ -185,7 +185,7 @@ def of_column(
 
 
 def _segments(result: Result, flows: Sequence[int]) -> str:
-    """What a segment is, for a caption, where the transports of these flows differ in it; else nothing."""
+    """Say what a segment is, for a caption, where the transports of these flows differ in it; else nothing."""
     sent = [flow_column(result, name) for name in ("bytes_sent", "segs_sent")]
     sizes: dict[str, tuple[float, float]] = {}
     for flow in flows:

@@ -46,7 +46,7 @@ def states(
     window: Window | None = None,
     **page: Unpack[style.Page],
 ) -> Axes:
-    """When each controller was in which of its states, a row for each flow that tells.
+    """Draw the states of each controller over time, a row for each flow that reports them.
 
     The simulator notes every change; real hosts see those that last until the next sample (`record.every`). Raises
     ResultError where no flow tells, and where more than 20 do.
@@ -103,7 +103,7 @@ def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, f
 
 
 def colours_of(met: list[str]) -> dict[str, str]:
-    """Of each state that was met, those of BBR first."""
+    """Colour of each of these states, those of BBR first."""
     others = [name for name in dict.fromkeys(met) if name not in _COLOURS]
     return {name: colour for name, colour in _COLOURS.items() if name in met} | {
         name: _OTHERS[i % len(_OTHERS)] for i, name in enumerate(others)

@@ -75,7 +75,7 @@ R = TypeVar("R")
 
 
 class Page(TypedDict, total=False):
-    """What every figure takes besides its own settings: a title, and its size in inches where it makes a figure of its
+    """Settings that every figure takes besides its own: a title, and its size in inches where it makes a figure of its
     own.
     """
 
@@ -140,7 +140,7 @@ class Sheet:
             self.entries.append((handle, label))
 
     def explain(self, mark: str) -> None:
-        """What a mark that was drawn means, for the caption; the same is said once."""
+        """Explain a mark in the caption, each once."""
         if mark not in self.explained:
             self.explained.append(mark)
 

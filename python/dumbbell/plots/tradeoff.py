@@ -270,7 +270,7 @@ def _size(sheet: style.Sheet, ax: Axes) -> tuple[float, float]:
 
 
 def _at(ax: Axes, x: float, y: float) -> tuple[float, float]:
-    """Where a point is in its panel: from 0 to 1 in each direction."""
+    """Place of a point in its panel: from 0 to 1 in each direction."""
     px, py = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
     return float(px), float(py)
 

@@ -1,6 +1,4 @@
-"""How panels of `plot vary` are drawn: lines with intervals, bars with intervals, heat maps with their numbers in the
-cells.
-"""
+"""Panels of `plot vary`: lines with intervals, bars with intervals, heat maps with their numbers in the cells."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """How a figure is made: its form, the key along x, that along y of a heat map, those that make panels, and those
-    that tell lines apart.
+    """Layout of a figure: its form, the key along x, that along y of a heat map, those that make panels, and those that
+    tell lines apart.
     """
 
     form: str
@@ -129,8 +127,8 @@ def panel(
 
 
 def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:
-    """Where the metric's axis begins and ends: at zero, and above what is drawn, or above the maximum that is possible
-    where that is near. Lines in the uppermost fifth of what is possible have that for themselves.
+    """Ends of the metric's axis: at zero, and above what is drawn, or above the maximum that is possible where that is
+    near. Lines in the uppermost fifth of what is possible have that for themselves.
     """
     if highest <= 0.6 * most:
         return 0.0, 1.06 * highest or 1.0

@@ -145,7 +145,7 @@ def _caption(
 
 
 def layout_of(collected: Collected, x: str | None, panels: str | None, form: str | None) -> Layout:
-    """Which key goes where; raises where too much varies."""
+    """Choose the place of each key; raises ResultError where too much varies."""
     if form is not None and form not in FORMS:
         raise wrong("--form", form, "one of: " + ", ".join(FORMS), list(FORMS))
     along = cells.x_key(collected.keys, x)

@@ -37,7 +37,7 @@ def refuse_only(values: Iterable[float]) -> None:
 
 
 def values_of(line: Line2D) -> list[float]:
-    """What a line shows along the upright axis."""
+    """Values of a line along the upright axis."""
     import numpy as np
 
     return [float(value) for value in np.asarray(line.get_ydata(orig=False), dtype=float)]

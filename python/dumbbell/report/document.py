@@ -73,7 +73,7 @@ def warnings(gathered: Gathered) -> list[dict[str, Any]]:
 
 
 def changes(gathered: Gathered) -> dict[str, Any] | None:
-    """What changed from the first of two folders to the second; None unless there are two."""
+    """Changes from the first of two folders to the second; None unless there are two."""
     if len(gathered.folders) != 2 or not all(folder.runs for folder in gathered.folders):
         return None
     try:
@@ -100,7 +100,7 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
 
 
 def _intervals(changed: Sequence[Change]) -> str:
-    """What the column "clear" of changes says."""
+    """Explain the column "clear" of changes."""
     chance = changing.chance(changed)
     if not chance:
         return "Clear needs repetitions in both folders: their number decides how wide the interval of a change is."

@@ -91,7 +91,7 @@ def _vary_by_folder(folder: Folder) -> None:
 
 
 def labels(runs: Sequence[Result]) -> list[str]:
-    """What tells each of these runs from the others: scenario, varied values, repetition."""
+    """Labels that tell these runs apart: scenario, varied values, repetition."""
     several = len({run.name for run in runs}) > 1
     varied = {key: keys.of(key, list(runs)) for run in runs for key in run.vary}
     repeated = len({run.repetition for run in runs}) > 1

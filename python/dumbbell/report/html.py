@@ -67,7 +67,7 @@ def shell(title: str, program_name: str, data: Any, *, without: str = "", connec
 
 
 def policy_of(program_name: str) -> str:
-    """What lets a browser run this program of ours, and nothing else."""
+    """Content security policy that allows this program and no other."""
     digest = base64.b64encode(hashlib.sha256(_bundled(f"{program_name}.js").encode()).digest()).decode()
     return (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:;"

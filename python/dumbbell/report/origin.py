@@ -1,6 +1,4 @@
-"""What made the results: environment, scenario, the command that repeats them, where their data are; the papers'
-scoreboard.
-"""
+"""Origin of results: environment, scenario, the command that repeats them, their data; the papers' scoreboard."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ LINKS_MOST = 200
 
 
 def origins(folders: Sequence[Folder], out: Path) -> list[dict[str, Any]]:
-    """Of each folder and scenario: versions, seeds, the file, the command."""
+    """For each folder and scenario: versions, seeds, the file, the command."""
     listed = []
     for folder in folders:
         by_name: dict[tuple[str, str, str], list[Result]] = {}

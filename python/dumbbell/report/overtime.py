@@ -108,7 +108,7 @@ def of_run(run: Measured, lines: Sequence[Line], points: int, rtt: tuple[str, st
 
 
 def line_of(line: Line, i: int, lines: Sequence[Line]) -> dict[str, Any]:
-    """How the page draws it: label, colour, dash."""
+    """Look of a line on the page: label, colour, dash."""
     same = [j for j, other in enumerate(lines) if other.group.cca == line.group.cca]
     colour = look.shade(look.of(line.group.cca).colour, same.index(i), len(same))
     return {
@@ -193,7 +193,7 @@ def bdps(plan: PlanView) -> list[list[Any]]:
 
 
 def _queue(run: Measured, _: Sequence[Line], points: int, told: dict[str, Any]) -> None:
-    """How long the packet at the head of the bottleneck's queue has waited; drops and marks of each interval."""
+    """Add the waiting time at the head of the bottleneck's queue, and the drops and marks of each interval."""
     import numpy as np
 
     t, columns = columns_of(run.result, 0)

@@ -69,7 +69,7 @@ KINDS: dict[str, _Kind] = {
 
 
 def distributions(runs: Sequence[Measured]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Of each kind and combination, repetitions together, the percentiles 0 to 100 of each group."""
+    """Percentiles 0 to 100 of each group, for each kind and combination, repetitions together."""
     windows = {id(run.result): run.window for run in runs}
     cases = list(repetitions(run.result for run in runs).values())
     notes = (

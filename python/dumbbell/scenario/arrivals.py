@@ -212,7 +212,7 @@ class Arrivals(Table):
     )
 
     def mean_count(self, start_ns: int, end_ns: int) -> int:
-        """How many flows there are in the mean from the start until the last one may open, or the end; rounded up."""
+        """Mean number of flows from the start until the last one may open, or the end; rounded up."""
         numerator, denominator = self.rate
         length = max((end_ns if self.until is None else self.until) - start_ns, 0)
         return -(-length * numerator // (10**9 * denominator))

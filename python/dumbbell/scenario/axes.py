@@ -1,4 +1,4 @@
-"""What a scenario varies, one axis for each list of values; lists that `together` names go in step, as one axis."""
+"""Axes of a scenario, one for each list of values; lists that `together` names go in step, as one axis."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def of(scenario: Table, together: Sequence[Sequence[str]]) -> list[Axis]:
 def _groups(
     together: Sequence[Sequence[str]], lists: Mapping[str, Values]
 ) -> dict[str, tuple[str, str, dict[str, list[str]]]]:
-    """Of each key that goes with others: the first of them that is written, where they are said to, and what results
-    call them all.
+    """For each key that goes with others: the first of them that is written, the place of `together`, and their names
+    in results.
     """
     by_path: dict[str, tuple[str, str, dict[str, list[str]]]] = {}
     for i, group in enumerate(together):
@@ -121,7 +121,7 @@ def _once(at: str, texts: Sequence[Any]) -> None:
 
 
 def _hashable(value: object) -> object:
-    """What tells a written value from others, for sets; equal numbers are one, as in a comparison."""
+    """Form of a written value that sets can hold; equal numbers are one, as in a comparison."""
     if isinstance(value, Table):
         return type(value).__name__, _hashable(raw(value))
     if isinstance(value, Mapping):

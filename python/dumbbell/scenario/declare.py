@@ -102,12 +102,12 @@ class Each(Kind):
 
 
 def is_range(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a written value is a range of values (`ranges.py`)."""
+    """True if a written value is a range of values (`ranges.py`)."""
     return isinstance(value, Mapping) and "from" in value and "to" in value
 
 
 def _kept(value: object, taken: object) -> Any:
-    """What to keep of a written value: tables, which keep what was written in them, or a copy."""
+    """Text to keep of a written value: tables, which keep what was written in them, or a copy."""
     if isinstance(value, (str, int, float)):
         return value
     is_table = isinstance(taken, (Table, dict)) or (
@@ -141,7 +141,7 @@ class Key(Generic[W, T]):
     @overload
     def __get__(self, table: Table, _: object) -> T: ...
     def __get__(self, table: Any, _: object) -> Any:
-        """Of a table that does not have the key: its default."""
+        """Value of the key in a table, or its default."""
         if table is None:
             return self
         values: dict[str, Any] = table.__dict__
@@ -337,7 +337,7 @@ def build(table: type[AnyTable], given: Mapping[Any, object], at: str, **beside:
 
 
 def raw(value: object) -> Any:
-    """What was written, as plain dictionaries and lists, as TOML and JSON have it; a table's keys in the order in which
+    """Written values as plain dictionaries and lists, as TOML and JSON have it; a table's keys in the order in which
     they were written.
     """
     if isinstance(value, Table):
@@ -350,12 +350,12 @@ def raw(value: object) -> Any:
 
 
 def raw_at(table: Table, name: str) -> Any:
-    """What was written at a key, or its default."""
+    """Written value of a key, or its default."""
     return raw(table.__dict__["_raw"].get(name, type(table).KEYS[name].default))
 
 
 def is_written(table: Table, name: str) -> bool:
-    """Whether a key was written."""
+    """True if a key was written."""
     return name in table.__dict__["_raw"]
 
 

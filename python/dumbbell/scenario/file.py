@@ -1,4 +1,4 @@
-"""What a person writes: the scenario file, or the same tables in Python. `plan.py` turns it into what an engine runs.
+"""The scenario file, or the same tables in Python. `plan/make.py` turns it into plans that an engine runs.
 
     name = "bbr-vs-cubic"
     duration = "120s"
@@ -371,12 +371,12 @@ class Scenario(Table):
 
     @property
     def axes(self) -> list[Axis]:
-        """What varies, in the order in which the first keys are written."""
+        """Axes of what varies, in the order in which the first keys are written."""
         return axes.of(self, self.together)
 
     @property
     def folder(self) -> FilePath:
-        """Where files that it names are looked for: its own folder, or the current one."""
+        """Folder of the files that it names: its own folder, or the current one."""
         folder: FilePath = self.__dict__.get("_folder", FilePath())
         return folder
 

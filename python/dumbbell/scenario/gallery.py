@@ -31,7 +31,7 @@ class Entry(NamedTuple):
     summary: str
 
     def mentions(self, word: str) -> bool:
-        """Whether the name or the text has the word."""
+        """True if the name or the text has the word."""
         return word.lower() in f"{self.name} {self.path.read_text(encoding='utf-8')}".lower()
 
 

@@ -113,6 +113,6 @@ class FlowHost(Table):
     sndbuf: MaybeQuantity = _own(Host.sndbuf)
 
     def plan(self) -> dict[str, Any]:
-        """What of it is written, as the engine takes it."""
+        """Written settings, as the engine takes them."""
         names = {"rcvbuf": "rcvbuf_bytes", "sndbuf": "sndbuf_bytes"}
         return {names.get(name, name): getattr(self, name) for name in self.KEYS if is_written(self, name)}

@@ -1,4 +1,4 @@
-"""What happens to packets outside of links: delay, loss, duplication, damage, reordering, and acknowledgements that are
+"""Impairments of packets outside of links: delay, loss, duplication, damage, reordering, and acknowledgements that are
 held.
 
 Every class has a method that gives what the engine takes, one stage of a route.
@@ -62,14 +62,14 @@ class Loss(Variant):
 
     @abstractmethod
     def stage(self, at: str) -> Stage:
-        """What the engine takes; raises ScenarioError below the key `at`."""
+        """Build the part of the plan that the engine takes; raises ScenarioError below the key `at`."""
 
 
 class RandomLoss(settings.ShareSettings, Loss, form="random", sign="rate"):
     """Random loss, independent for each packet or correlated as in netem."""
 
     def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return {"kind": "loss", "model": "random", **by_engine(self)}
 
 
@@ -77,7 +77,7 @@ class GilbertElliott(settings.GilbertElliottSettings, Loss, form="gilbert_elliot
     """Two states (`netem loss gemodel`; Gilbert 1960, Elliott 1963)."""
 
     def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return {"kind": "loss", "model": "gilbert_elliott", **by_engine(self)}
 
 
@@ -85,7 +85,7 @@ class FourState(settings.FourStateSettings, Loss, form="four_state"):
     """Four states (`netem loss state`; Salsano, Ludovici, Ordine and Giannuzzi 2012)."""
 
     def stage(self, at: str) -> Stage:
-        """What the engine takes; the two ways out of a state are at most all of it."""
+        """Build the part of the plan that the engine takes; the two ways out of a state are at most all of it."""
         for way, other in (("p13", "p14"), ("p31", "p32")):
             if getattr(self, way) + getattr(self, other) > _ALL:
                 raise wrong(
@@ -115,7 +115,7 @@ class SteppedLoss(Loss, form="steps", sign="steps"):
     )
 
     def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         try:
             again = repeat_ns(self.repeat, self.steps.steps)
         except UnitError as error:
@@ -201,7 +201,7 @@ class ListedLoss(Loss, form="packets", sign="packets"):
     packets: Key[Any, tuple[int, ...]] = key(_NUMBERS, "numbers of the packets, such as [3, 17]", varies=False)
 
     def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return {"kind": "loss", "model": "list", "packets": list(self.packets)}
 
 
@@ -241,7 +241,7 @@ class Thin(settings.ThinSettings):
     AT = "thin"
 
     def stage(self, at: str) -> Stage:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         if self.every != 1 and not self.hold:
             wanted = f'a time above zero, such as "5ms", next to every = {self.every}: nothing is thinned without it'
             raise wrong(f"{at}.hold", raw_at(self, "hold"), wanted)
@@ -260,7 +260,7 @@ class Aggregate(Table):
     every: MaybeQuantity = key(kinds.span("1ns", "60s"), "time between two bursts, instead of `hold`", default=None)
 
     def stage(self, at: str) -> Stage:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         if (self.hold is None) == (self.every is None):
             raise wrong(at, raw(self), "either `every`, or `packets` with `hold`")
         if self.every is not None:

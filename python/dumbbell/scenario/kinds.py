@@ -1,4 +1,4 @@
-"""What the keys of a scenario accept: each kind parses one written value and describes it to editors."""
+"""Kinds of values that keys of a scenario accept: each kind parses one written value and describes it to editors."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Source(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a C file that includes cca.h."""
+        """True if it is a C file that includes cca.h."""
         return self.library is not None and self.refused is None and self.library(1000)[1] is not None
 
 
@@ -82,7 +82,7 @@ class Own:
 
     @property
     def has_python(self) -> bool:
-        """Whether one of them is in Python."""
+        """True if one of them is in Python."""
         return any(source.maker for source in self.sources.values())
 
     def check(self, names: Iterable[str]) -> None:
@@ -96,8 +96,8 @@ class Own:
         return {**known(), **{name: source.description for name, source in self.sources.items()}}
 
     def record(self) -> list[dict[str, Any]]:
-        """What a manifest keeps: of each, name, file, sha256 of its text, compiler, and whether it replaces a built-in
-        one.
+        """Record for the manifest: of each, name, file, sha256 of its text, compiler, and whether it replaces a
+        built-in one.
         """
         return [source.record for source in self.sources.values()]
 
@@ -112,9 +112,7 @@ class Own:
         return str(source.record["file"])
 
     def kernel_refusals(self) -> list[str]:
-        """What no kernel takes by BPF of those of these that are in our style, though the simulator runs it; nothing
-        where there is no clang to ask.
-        """
+        """Reasons why no kernel takes controllers in our style by BPF that the simulator runs; none without clang."""
         from dumbbell import _native
 
         ours = [source for source in self.sources.values() if source.is_ours]
@@ -128,7 +126,7 @@ class Own:
         ]
 
     def native(self, hz: int, names: Iterable[str]) -> dict[str, Any]:
-        """What the engine takes, of the controllers with these names that are the user's own."""
+        """Controllers of the user's own with these names, as the engine takes them."""
         used = {name: self.sources[name] for name in names if name in self.sources}
         return {name: source.library(hz) if source.library else source.maker for name, source in used.items()}
 
@@ -175,7 +173,7 @@ def _of_kernel(file: Path, error: ScenarioError) -> Source | None:
 
 
 def _lacking(headers: list[str], names: list[str]) -> str:
-    """Which of what the simulator lacks the kernel of --on uml has."""
+    """Say which headers and names that the simulator lacks the kernel of --on uml has."""
     from dumbbell.uml.has import told
 
     return told(headers, names) if headers or names else ""

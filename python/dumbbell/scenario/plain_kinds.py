@@ -1,4 +1,4 @@
-"""What a key accepts: a parser with its JSON Schema; and the plain kinds: words, whole numbers, switches."""
+"""Kinds of values: a parser with its JSON Schema; and the plain kinds: words, whole numbers, switches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dumbbell.units import UnitError
 
 
 class Kind:
-    """What a key accepts: parses one written value and describes it to editors."""
+    """Kind of value that a key accepts: parses one written value and describes it to editors."""
 
     def __init__(self, parse: Callable[[object], Any], schema: dict[str, Any]) -> None:
         self.parse = parse

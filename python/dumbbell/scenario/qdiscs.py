@@ -26,7 +26,7 @@ BUFFER_MAX = 2**43
 
 
 class BufferContext(NamedTuple):
-    """What the sizes in a queue refer to: the rate of its link, the path's RTT, and the link's own buffer."""
+    """Quantities that sizes in a queue refer to: the rate of its link, the path's RTT, and the link's own buffer."""
 
     at: str
     rate_bps: int
@@ -101,7 +101,7 @@ class Qdisc(Variant):
         return object.__new__(cls.form_of(given, cls.AT)) if cls is Qdisc else object.__new__(cls)  # type: ignore[return-value]
 
     def plan(self, context: BufferContext) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         engine: dict[str, str] = getattr(self, "ENGINE")  # noqa: B009 - the settings that each form has
         return {"kind": self.FORM, **{name: self._amount(mine, name, context) for mine, name in engine.items()}}
 
@@ -127,7 +127,7 @@ class Fifo(Qdisc, form="fifo"):
     )
 
     def plan(self, context: BufferContext) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         measure, count = ("packets", context.packets(self)) if self.head_drop else context.size(self)
         limits = {"limit_bytes": None, "limit_packets": None, f"limit_{measure}": count}
         return {"kind": "fifo", **limits, "head_drop": self.head_drop}
@@ -150,7 +150,7 @@ class Red(settings.RedSettings, Qdisc, form="red"):
     """Random early detection (Floyd and Jacobson 1993; `tc red`)."""
 
     def plan(self, context: BufferContext) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         plan, at = super().plan(context), f"{context.at}.qdisc"
         low, high = plan["min_bytes"], plan["max_bytes"]
         if low is not None and high is not None and high <= low:
@@ -214,7 +214,7 @@ class Cake(settings.CakeSettings, Qdisc, form="cake"):
     )
 
     def plan(self, context: BufferContext) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         shapes = self.shaped and context.constant
         return {**super().plan(context), "bandwidth_bps": context.rate_bps if shapes else None}
 

@@ -100,15 +100,15 @@ class Amount(NamedTuple):
 
     @property
     def _smallest(self) -> int | None:
-        """How many of the smallest amounts that a key takes are one of its unit; None where keys take any part."""
+        """Number of smallest amounts in a unit of the key; None where keys take any part."""
         if self.is_bare or self.unit == "%":
             return _SHARE_PARTS // (1 if self.is_bare else 100)
         return next((of[self.unit] for of in (units.BPS, units.NS, units.BYTES) if self.unit in of), None)
 
 
 def _decimal_parts(smallest: int) -> int:
-    """How many parts of a unit short decimals can tell apart, where `smallest` amounts make up the unit: 1024 for KiB,
-    MiB and GiB, otherwise a power of ten.
+    """Number of parts of a unit that short decimals can tell apart, where `smallest` amounts make up the unit: 1024 for
+    KiB, MiB and GiB, otherwise a power of ten.
 
     >>> _decimal_parts(10**6), _decimal_parts(3600 * 10**9), _decimal_parts(2**20)
     (1000000, 100000000000, 1024)

@@ -1,5 +1,5 @@
-"""Which keys of a scenario name recordings. Apart from `traced.py`, so that scenarios without one do not load what
-reads them.
+"""Keys of a scenario that name recordings. Apart from `traced.py`, so that scenarios without one do not load what reads
+them.
 """
 
 from __future__ import annotations

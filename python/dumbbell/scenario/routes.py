@@ -51,7 +51,7 @@ class Policer(settings.PolicerSettings):
     AT = "policer"
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return by_engine(self)
 
 

@@ -52,8 +52,8 @@ class Schedule(NamedTuple):
 
     @property
     def nominal(self) -> int:
-        """What sizes in BDP refer to: the mean of a recording, otherwise the first value above zero; 0 where there is
-        none.
+        """Value that sizes in BDP refer to: the mean of a recording, otherwise the first value above zero; 0 where
+        there is none.
         """
         return next((value for _, value in self.steps if value), 0) if self.mean is None else self.mean
 
@@ -98,7 +98,7 @@ class TraceFile(NamedTuple):
     """The keys that were written."""
 
     def choice(self, quantity: str) -> Choice:
-        """What is asked of the file, for values of a quantity."""
+        """Choice in the file, for values of a quantity."""
         from .recordings.model import Choice  # only with a recording, and start-up counts
 
         return Choice(self.form, self.column, self.unit, self.time, self.time_unit, self.where, quantity)
@@ -159,7 +159,9 @@ def in_steps(value: Mapping[str, Any], parse: Callable[[object], int], wanted: s
 
 
 def repeat_ns(period: bool | int, steps: tuple[tuple[int, int], ...]) -> int | None:  # noqa: FBT001 - as it is written
-    """When steps begin again: at the period, or after the last was as long as the one before it; raises UnitError."""
+    """Time at which steps begin again: at the period, or after the last was as long as the one before it; raises
+    UnitError.
+    """
     if period is False:
         return None
     if period is True:

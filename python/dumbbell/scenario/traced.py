@@ -1,4 +1,4 @@
-"""What a scenario names of recordings, as the steps that the engine takes.
+"""Recordings of a scenario as the steps that the engine takes.
 
 A key that takes a recording has a `TraceFile` once its text is read. `settled` opens the files, once the folder of the
 scenario and the length of the run are known, and puts their values in place of the names; a rate that is a Mahimahi
@@ -56,9 +56,7 @@ def settled(case: Scenario) -> Scenario:
 
 
 def warnings(case: Scenario) -> Iterator[str]:
-    """What to warn of: gaps, traces that end before the run, and recordings that begin again within it at different
-    times.
-    """
+    """Warnings of gaps, of traces that end before the run, and of recordings that begin again at different times."""
     again: dict[int, str] = {}
     said: dict[str, None] = {}
     for place, key, _, value in named(case):
@@ -82,7 +80,7 @@ def warnings(case: Scenario) -> Iterator[str]:
 
 
 def _said(recording: Recording, value: TraceFile, key: str, quantity: str) -> Iterator[str]:
-    """What to say of a file and of the column that is used."""
+    """Notes on a file and the column that is used."""
     column = _column(recording, value, key, quantity).name
     if recording.form == "leoreplayer" and value.form is None:
         yield f'taken for LeoReplayer\'s: {recording.why}; format = "leoreplayer" says that it is'
@@ -96,7 +94,7 @@ def _said(recording: Recording, value: TraceFile, key: str, quantity: str) -> It
 
 
 def _quantity(name: str | int) -> str:
-    """What the values of a key are."""
+    """Quantity of a key's values."""
     return str(name) if name in ("rate", "rtt") else "delay"
 
 

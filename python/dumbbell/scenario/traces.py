@@ -40,7 +40,7 @@ class Trace(NamedTuple):
 
     @property
     def period_ms(self) -> int:
-        """When the trace starts again."""
+        """Time at which the trace starts again."""
         return self.times_ms[-1]
 
 
@@ -93,7 +93,7 @@ def parse(data: bytes) -> Trace:
 
 
 def _digits(line: bytes, length: int) -> bytes:
-    """What should be digits on a line; nothing for an empty one or a remark."""
+    """Bytes of a line that should be digits; nothing for an empty one or a remark."""
     kept = line[:_LINE_LENGTH_MAX].strip(_BLANKS)
     if kept.startswith(b"#"):
         return b""
@@ -134,7 +134,7 @@ def binned(trace: Trace, bin_ns: int, opportunity_bytes: int) -> list[tuple[int,
 
 
 def bits(planned: Mapping[str, Any], start_ns: int, end_ns: int) -> int:
-    """What the trace of a plan can carry between two times; raises ResultError where its file is gone or another."""
+    """Bits that a plan's trace can carry between two times; raises ResultError where its file is gone or changed."""
     try:
         trace = read(Path(planned["path"]), "trace")
     except ScenarioError as error:

@@ -1,4 +1,4 @@
-"""What carries a flow, what its application does, and flows that arrive at random."""
+"""Transports and applications of flows, and flows that arrive at random."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Transport(Variant):
 
     @abstractmethod
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
 
 
 class Tcp(Transport, form="tcp"):
     """TCP as in Linux."""
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return {"kind": "tcp"}
 
 
@@ -131,7 +131,7 @@ class Quic(Transport, form="quic"):
     )
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         sender = {
             "packet_threshold": self.packet_threshold,
             "adaptive_thresholds": self.adaptive_thresholds,
@@ -161,7 +161,7 @@ class Quinn(Transport, form="quinn"):
     )
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return {"kind": "quinn", "datagram_bytes": self.datagram}
 
 
@@ -172,7 +172,7 @@ class Workload(Variant):
 
     @abstractmethod
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
 
 
 class OnOff(Workload, form="on_off"):
@@ -185,7 +185,7 @@ class OnOff(Workload, form="on_off"):
     random: Switch = key(SWITCH, "exponentially distributed times with these means", default=False)
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         on, off = ({"ns": mean, "exponential": self.random} for mean in (self.on, self.off))
         return {
             "kind": "on_off",
@@ -203,7 +203,7 @@ class Paced(Workload, form="paced"):
     message: Quantity = key(_MESSAGE, "size of a message", default="1448B")
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return {"kind": "paced", "rate_bps": self.rate, "message_bytes": self.message}
 
 
@@ -215,7 +215,7 @@ class Probes(Workload, form="probes", sign="probe"):
     probe: Quantity = key(SPAN_ABOVE_ZERO, "time between two datagrams")
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         return {"kind": "probes", "every_ns": self.probe}
 
 
@@ -228,7 +228,7 @@ class RequestResponse(Workload, form="request_response"):
     random: Switch = key(SWITCH, "exponentially distributed times with this mean", default=False)
 
     def plan(self) -> dict[str, Any]:
-        """What the engine takes."""
+        """Build the part of the plan that the engine takes."""
         think = {"ns": self.think, "exponential": self.random}
         return {
             "kind": "request_response",

@@ -71,7 +71,7 @@ class Desk:
         return Checked(given, jobs, base, tally.packets, on)
 
     def answer(self, posted: Mapping[str, Any]) -> dict[str, Any]:
-        """What the page is told of a scenario: messages by key, or what it would run, and in either case the tables of
+        """Answer to the page about a scenario: messages by key, or what it would run, and in either case the tables of
         a text.
         """
         answer: dict[str, Any] = {"errors": [], "warnings": []}
@@ -92,7 +92,7 @@ class Desk:
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Where scenarios may run: on this kernel's own TCP only where the server is root."""
+        """Back ends that may run scenarios: on this kernel's own TCP only where the server is root."""
         return (SIM, LINUX) if os.geteuid() == 0 else (SIM,)
 
     def _on(self, name: object) -> str:

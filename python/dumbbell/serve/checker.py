@@ -50,14 +50,14 @@ class Checkers:
         self._has_ended = False
 
     def answer(self, posted: Mapping[str, Any]) -> dict[str, Any]:
-        """What the page is told of a scenario, as `Desk.answer` says it."""
+        """Answer to the page about a scenario, as `Desk.answer` gives it."""
         try:
             return self._asked("answer", posted)
         except ScenarioError as error:  # a check that took too long
             return {"errors": listed(error), "warnings": []}
 
     def outline(self, posted: Mapping[str, Any]) -> dict[str, Any]:
-        """What is to be known of the runs of a scenario; raises ScenarioError for one that is refused."""
+        """Outline of a scenario's runs; raises ScenarioError for one that is refused."""
         return self._asked("outline", posted)
 
     def end(self) -> None:
@@ -140,7 +140,7 @@ def _made(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def outline(checked: Checked) -> dict[str, Any]:
-    """What is to be known of the runs of a scenario before there is a result."""
+    """Outline of a scenario's runs before there is a result."""
     return {
         "begin": _begin(checked),
         "whole": _whole(checked),
@@ -161,7 +161,7 @@ def _whole(checked: Checked) -> dict[str, list[Any]]:
 
 
 def _begin(checked: Checked) -> dict[str, Any]:
-    """What the page needs to draw the runs before they have ended: their lines as the report has them."""
+    """Data with which the page draws runs that go on: their lines as in the report."""
     return {
         "name": checked.given.scenario.name,
         "vary": list(_whole(checked)),

@@ -29,7 +29,7 @@ class Connections:
         self._bodies: dict[socket.socket, float] = {}
 
     def take(self, new: socket.socket) -> bool:
-        """Whether there is a place for a new connection; if need be somebody gives way."""
+        """True if there is a place for a new connection; if need be somebody gives way."""
         taken = self._places.acquire(blocking=False)
         if not taken and self._close_oldest():
             taken = self._places.acquire(timeout=1.0)  # its thread ends at once

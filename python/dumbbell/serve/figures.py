@@ -23,7 +23,7 @@ def papers() -> list[dict[str, Any]]:
 
 
 def figure(name: str) -> dict[str, Any]:
-    """What a figure claims, what the paper does not say, and its cases. Raises ScenarioError for none of them."""
+    """Claims of a figure, what the paper leaves open, and its cases. Raises ScenarioError for none of them."""
     if chosen([name]) != [name]:
         raise wrong("figure", name, "a figure or table of a paper", [])
     text = text_of(name)

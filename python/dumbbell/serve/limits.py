@@ -1,4 +1,4 @@
-"""What a visitor of the page may ask for. Each limit is a flag of `dumbbell serve`."""
+"""Limits of what a visitor of the page may ask for. Each limit is a flag of `dumbbell serve`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROW_BYTES = 200
 
 
 class Limits(NamedTuple):
-    """Of one job, which is a scenario with all its runs.
+    """Limits of one job: a scenario with all its runs.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Tally:
 
 
 class Keep(NamedTuple):
-    """What stays of finished jobs on the disk: folders, and bytes of them together; the oldest go first."""
+    """Limits of finished jobs on the disk: number of folders, and bytes in all; the oldest go first."""
 
     folders: int = 200
     disk_bytes: int = 5 << 30

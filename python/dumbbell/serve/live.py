@@ -26,8 +26,9 @@ class Live:
         self._link = (0, 0)
 
     def points(self, text: str) -> dict[str, Any] | None:
-        """Of these rows: per flow ``[t_s, flow, goodput, throughput, cwnd, in flight, RTT, state]`` (Mbit/s, segments,
-        ms), of the bottleneck ``[t_s, time in the queue (ms), drops, marks]``. None where none is to be drawn.
+        """Points of these rows: per flow ``[t_s, flow, goodput, throughput, cwnd, in flight, RTT, state]`` (Mbit/s,
+        segments, ms), of the bottleneck ``[t_s, time in the queue (ms), drops, marks]``. None where none is to be
+        drawn.
         """
         rows = json.loads(text)
         samples = [point for row in rows["samples"] if (point := self._sample(row))]

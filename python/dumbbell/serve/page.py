@@ -1,4 +1,4 @@
-"""What the page is served with: its file, and what it has to know before it asks for anything."""
+"""The page: its file, and the facts that it has before it asks for anything."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PAGES, GRACE_S = 16, 60.0
 
 
 class Shown:
-    """What the pages show: of each page, by the name that it gave itself, the runs that it asked for last."""
+    """Runs that pages show: those that each page, by the name that it gave itself, asked for last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -128,8 +128,8 @@ def _discard_empty(folder: Path) -> None:
 
 
 def _ended(folder: Path, name: str) -> float | None:
-    """When the job of a folder that a server made under this name ended; None for one that goes on, and for what no
-    server made. Raises OSError.
+    """Time at which the job of a folder ended that a server made under this name; None for one that goes on, and for
+    what no server made. Raises OSError.
     """
     if folder.is_symlink() or not folder.is_dir() or not (folder / MADE).exists():
         return None

@@ -32,7 +32,7 @@ class Recordings:
         self._results = results
 
     def names(self) -> list[dict[str, Any]]:
-        """What there is, by name, and what it holds; files that are none are left out."""
+        """List the recordings with their contents; other files are left out."""
         described = []
         for path in sorted(self._folder().iterdir()) if self._folder().is_dir() else []:
             try:
@@ -65,7 +65,7 @@ class Recordings:
             raise
 
     def text(self, path: str) -> str:
-        """What is in a recording, whose path is that of `names`. Raises ResultError for one that is not there."""
+        """Text of a recording, whose path is that of `names`. Raises ResultError for one that is not there."""
         name = path.removeprefix(f"{FOLDER}/")
         file = self._folder() / name
         if not (path == f"{FOLDER}/{name}" and _NAME.fullmatch(name) and file.is_file() and not file.is_symlink()):
@@ -100,7 +100,7 @@ class Recordings:
         raise AssertionError("numbers do not end")
 
     def _described(self, path: Path) -> dict[str, Any]:
-        """Where it is, how long it is, and its columns; a Mahimahi trace has a rate only."""
+        """Path, length and columns of a recording; a Mahimahi trace has a rate only."""
         with only_below([self._results]):
             form = _form(path)
             if form == reader.MAHIMAHI:

@@ -83,7 +83,7 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where the page is, token included."""
+        """Address of the page, with its token."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -224,7 +224,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(text, "text/html; charset=utf-8", policy=policy)
 
     def known(self, _: dict[str, list[str]]) -> None:
-        """What the page has to know."""
+        """Send the facts that the page needs first."""
         self.send_json(page.known(self.server.version, self.server.desk, self.server.keep))
 
     def gallery(self, asked: dict[str, list[str]]) -> None:
@@ -280,7 +280,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(text.encode())
 
     def check(self, posted: dict[str, Any]) -> None:
-        """What there is to say of a scenario."""
+        """Send what there is to say of a scenario."""
         self.send_json(self.server.checkers.answer(posted))
 
     def start(self, posted: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def refuse(request: Request) -> None:
 
 
 def warnings(request: Request) -> list[str]:
-    """What its result will warn of, whatever it comes to."""
+    """Warnings that every result of this plan has."""
     from . import script
 
     return script.warnings(request.planned.plan)

@@ -86,7 +86,7 @@ Say = Callable[[str], None]
 
 
 class Plan(NamedTuple):
-    """What is to be built: of a series of the distribution's, or of a source that is given."""
+    """A build: of a series of the distribution's, or of a given source."""
 
     series: str | None = None
     hz: int = store.HZ
@@ -138,7 +138,7 @@ def remove_all() -> None:
 
 
 def missing(names: Iterable[str]) -> list[str]:
-    """Those of these programs that are not here."""
+    """Programs of these that this machine lacks."""
     path = os.pathsep.join([os.environ.get("PATH", ""), PATH])
     return [name for name in names if shutil.which(name, path=path) is None]
 

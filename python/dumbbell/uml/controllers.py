@@ -1,4 +1,4 @@
-"""Which controllers the guest of a plan has: the kernel's own, and ours or the user's as modules.
+"""Controllers of the guest of a plan: the kernel's own, and ours or the user's as modules.
 
 Flows that want the same controller with the same parameters share a module; each other combination is a module of its
 own name, because parameters are a module's.
@@ -34,8 +34,8 @@ class Instance(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What the guest needs: the kernel's name of each flow's controller, the modules' files, each with its parameters,
-    and the names of those that report.
+    """Controllers for a guest: the kernel's name of each flow's controller, the modules' files, each with its
+    parameters, and the names of those that report.
     """
 
     names: Sequence[str]
@@ -45,8 +45,8 @@ class Loaded(NamedTuple):
 
 
 def instances(plan: Plan, own: Own, *, ours: bool) -> list[Instance | None]:
-    """Of each flow the module that it needs, None for the kernel's own controller. Raises ScenarioError for one that
-    there is not.
+    """Module that each flow needs, None for the kernel's own controller. Raises ScenarioError for one that there is
+    not.
     """
     return [_instance(flow, f"flow[{i}]", own, ours=ours) for i, flow in enumerate(plan["flows"])]
 

@@ -163,7 +163,7 @@ def _ends_of_children(parent: int) -> Iterator[int]:
 
 
 def _failure(folder: Path, code: int) -> str:
-    """What went wrong; empty for nothing."""
+    """Text of the failure; empty for none."""
     try:
         status = (folder / "status").read_text(encoding="ascii").strip()
     except OSError:

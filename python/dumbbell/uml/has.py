@@ -1,4 +1,4 @@
-"""What the kernel for virtual time has of the headers and names that the simulator lacks."""
+"""Headers and names that the kernel for virtual time has and the simulator lacks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _has_header(tree: Path, name: str) -> bool:
 
 
 def _present(tree: Path, names: list[str]) -> set[str]:
-    """Those of the names that stand in headers of the tree."""
+    """Names of these that stand in headers of the tree."""
     present: set[str] = set()
     if not names:
         return present

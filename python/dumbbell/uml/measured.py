@@ -1,4 +1,4 @@
-"""What the guest's agent wrote, as a result's tables and summary: the same columns as every back end's.
+"""Measurements of the guest's agent as a result's tables and summary: the same columns as every back end's.
 
 Of each flow the agent tells what its socket says (TCP_INFO), and the kernel what happened in the network namespace of
 its sender, which is the flow's alone.
@@ -65,7 +65,7 @@ class Row:
 
 
 class Estimates(NamedTuple):
-    """What a controller says of itself at a time; gains are in 1/256."""
+    """Report of a controller at a time; gains are in 1/256."""
 
     state: str | None = None
     lost: int | None = None
@@ -92,7 +92,7 @@ class Measured:
 
     @cached_property
     def samples(self) -> list[list[Row]]:
-        """Of each flow its samples, in order."""
+        """Samples of each flow, in order."""
         by_flow: list[list[Row]] = [[] for _ in self.flows]
         for row in self.rows("samples"):
             by_flow[row["flow"]].append(row)
@@ -100,17 +100,17 @@ class Measured:
 
     @cached_property
     def link_ends(self) -> dict[int, Row]:
-        """Of each link its counters at the end."""
+        """Counters of each link at the end."""
         return {row["link"]: row for row in self.rows("queue")}
 
     @cached_property
     def ends(self) -> dict[int, Row]:
-        """Of each flow that opened a connection its end."""
+        """End of each flow that opened a connection."""
         return {row["flow"]: row for row in self.rows("flows")}
 
     @cached_property
     def reports(self) -> dict[int, dict[int, Estimates]]:
-        """Of each flow what a controller of ours said at each sample, by its time."""
+        """Report of each flow's controller, where that is ours, at each sample, by its time."""
         ports = {f"{source}": i for i, source in enumerate(self.sources)}
         by_flow: dict[int, dict[int, Estimates]] = {}
         for stamp, _, lines in _parts(self.folder / "reports"):
@@ -133,7 +133,7 @@ class Measured:
 
     @cached_property
     def counters(self) -> dict[tuple[str, str], list[str]]:
-        """What was left at the end: lines by namespace and file."""
+        """Counters at the end: lines by namespace and file."""
         return {(namespace, name): lines for namespace, name, lines in _parts(self.folder / "counters")}
 
     def netstat(self, namespace: str) -> dict[str, int]:
@@ -151,7 +151,7 @@ class Measured:
         return sum(drops for place, drops in self._netem_drops(i).items() if is_up(place) == goes_up)
 
     def _netem_drops(self, i: int) -> dict[tuple[str, str], int]:
-        """What each netem of a flow alone dropped, by its namespace and device."""
+        """Drops of each netem that one flow has alone, by its namespace and device."""
         drops = {}
         for (namespace, name), lines in self.counters.items():
             what, _, device = name.partition(f" {i} ")
@@ -189,7 +189,7 @@ class Measured:
         )
 
     def warnings(self) -> list[str]:
-        """What shaped the result besides the path."""
+        """Warnings of what shaped the result besides the path."""
         texts = script.warnings(self.plan)
         for namespace, who in [(f"s{i}", f"flow {i}") for i in range(len(self.flows))] + [("d", "receivers")]:
             moved = [
@@ -226,7 +226,7 @@ class Measured:
         ]
 
     def capacity_bytes(self) -> list[int]:
-        """What each link could send during the run."""
+        """Bytes that each link could send during the run."""
         links = view(self.plan).recorded_links
         return [(int(link.bits(0, self.plan["duration_ns"])) + link.bucket_bits) // 8 for link in links]
 
@@ -248,11 +248,11 @@ class Flow:
 
     @property
     def is_completed(self) -> bool:
-        """Whether all of a transfer that has an end had arrived."""
+        """True if all of a transfer that has an end had arrived."""
         return self.end is not None and self.end["done"] >= 0
 
     def totals(self) -> dict[str, Any]:
-        """What is known of it; the rest is 0 or null."""
+        """Totals of the flow; what is not known is 0 or null."""
         known, end = tables.planned(self.planned), self.end
         if end is None:
             return {**known, "start_ns": self.planned["start_ns"], "stop_ns": self.planned["start_ns"]}
@@ -396,7 +396,7 @@ def _message(row: Row) -> dict[str, Any]:
 
 
 def _of_bbr(row: Row) -> Estimates:
-    """What the kernel's own BBR says, where that drives the flow."""
+    """Report of the kernel's own BBR, where that drives the flow."""
     return Estimates(
         bw=row.get("bbr_bw"),
         min_rtt=row.get("bbr_min_rtt_us"),
@@ -406,7 +406,7 @@ def _of_bbr(row: Row) -> Estimates:
 
 
 def _estimates(fields: dict[str, str]) -> Estimates:
-    """What a module says of a socket."""
+    """Report of a module on a socket."""
     there = {name: word for name, word in fields.items() if word != "-"}
     numbers = {name: int(there[name]) for name in Estimates._fields if name != "state" and name in there}
     return Estimates(state=there.get("state"), **numbers)
@@ -430,7 +430,7 @@ def _set(value: int | None) -> int | None:
 
 
 def _sojourn_us(link: LinkView, at: int, bits: int) -> int:
-    """How long it takes from a time to send what waits then, where no more comes, us."""
+    """Time that it takes to send what waits at a time, where no more comes, us."""
     if not link.steps:
         return bits * 1_000_000 // link.rate_bps
     begin, period = at, link.repeat_ns

@@ -93,7 +93,9 @@ def build(wanted: Sequence[Wanted], tree: Path, cache: Path, *, arch: str | None
 
 
 def headers_of_this_kernel() -> Path:
-    """Where the headers of the running kernel are; raises EngineError, saying what to install, when they are not."""
+    """Folder with the headers of the running kernel; raises EngineError, which says what to install, where they are
+    missing.
+    """
     release = os.uname().release
     tree = Path("/lib/modules") / release / "build"
     if not (tree / "Makefile").exists():

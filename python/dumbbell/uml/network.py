@@ -79,7 +79,7 @@ class Network:
 
     @property
     def has_hub(self) -> bool:
-        """Whether the way down has several links."""
+        """True if the way down has several links."""
         return len(self.plan["links"]) > 1
 
     def _build(self) -> None:
@@ -190,7 +190,7 @@ class Network:
                 self._send_on(here, comes, self._gates[crossed[at + 1].link])
 
     def _send_on(self, here: str, comes: str, gate: str) -> None:
-        """What comes from `here` to this device of the hub goes to this gate."""
+        """Send what comes from `here` to this device of the hub to this gate."""
         if gate not in self._tables:
             self._tables[gate] = _FIRST_TABLE + len(self._tables)
             self.hosts["h"].append(f"route add default via {gate} table {self._tables[gate]}")
@@ -314,13 +314,13 @@ def routed(plan: Plan) -> list[FlowPlan | ProbePlan]:
 
 
 def hosts(plan: Plan) -> list[HostPlan]:
-    """How the hosts of each of them are set."""
+    """Settings of the hosts of each flow."""
     flows = [host_of(plan, i) for i in range(len(plan["flows"]))]
     return flows + [plan["host"]] * len(plan.get("probes", []))
 
 
 def is_up(place: tuple[str, str]) -> bool:
-    """Whether a netem, by its namespace and device, impairs what goes up."""
+    """True if a netem, by its namespace and device, impairs what goes up."""
     namespace, device = place
     return not (namespace[0] == "t" or (namespace[0] == "m" and device == "wan"))
 
@@ -342,7 +342,7 @@ def _refuse_before_link_up(plan: Plan) -> None:
 
 
 def _behind(plan: Plan) -> tc.Argv | None:
-    """What impairs packets after the bottleneck, which all flows have in common where that is the only link."""
+    """Impairments after the bottleneck, which all flows have in common where that is the only link."""
     netems = []
     for flow in routed(plan):
         stages = ways.around_link(flow["back" if flow.get("direction") == "up" else "forward"])[1]

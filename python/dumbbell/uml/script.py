@@ -1,5 +1,5 @@
-"""What the guest of a run does, from its plan: the files of its folder, made without running anything. Its network is
-that of `network.py`; `agent/agent.c` says how what it does is written.
+"""Work of a run's guest, from its plan: the files of its folder, made without running anything. `network.py` has its
+network, `agent/agent.c` the form of these files.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def memory_mb(plan: Plan) -> int:
 
 
 def _held_bytes(plan: Plan) -> int:
-    """What the path holds when it is full."""
+    """Bytes that the path holds when it is full."""
     links = [*plan["links"], *plan["ack_links"]]
     rate: int = max(rate for link in links for rate in (link["rate_bps"], *(rate for _, rate in link["steps"])))
     delays: list[int] = [
@@ -92,7 +92,7 @@ ip -batch links
 
 
 def _specification(plan: Plan, net: Network, loaded: Loaded) -> str:
-    """What the agent does; `agent/agent.c` says how it is written."""
+    """Work of the agent, in the form that `agent/agent.c` describes."""
     lines = [f"duration {plan['duration_ns']}", f"sample {plan['sample_ns']}"]
     lines += [f"run {name} ip -batch {name}.ip" for name in net.hosts]
     lines += [f"run {name} tc -batch {name}.tc" for name in net.hosts if net.queues[name]]
@@ -148,7 +148,7 @@ def _tuned(plan: Plan, host: HostPlan) -> list[str]:
 
 
 def _settings(plan: Plan, flow: FlowPlan) -> dict[str, int]:
-    """What a flow's application and its sockets are set to."""
+    """Settings of a flow's application and sockets."""
     from dumbbell import _native
 
     host, work = plan["host"], flow["workload"]
@@ -231,7 +231,7 @@ def refuse(plan: Plan) -> None:
 
 
 def warnings(plan: Plan) -> list[str]:
-    """What of a plan the guest does in another way than the other back ends."""
+    """Warnings where the guest differs from the other back ends."""
     texts = []
     if plan["host"]["gro"]:
         differs = "the guest merges what its device hands over at one instant"
@@ -246,8 +246,8 @@ def warnings(plan: Plan) -> list[str]:
 
 
 def refilled(link: LinkPlan, duration_ns: int) -> float:
-    """How much more than its rates allow a link can send at most, as a part of that: `tc qdisc change` fills the bucket
-    of tbf (`tbf_change` in net/sched/sch_tbf.c), which holds a burst.
+    """Part by which a link can send more than its rates allow, at most: `tc qdisc change` fills the bucket of tbf
+    (`tbf_change` in net/sched/sch_tbf.c), which holds a burst.
     """
     allowed_bits = link_of(link).bits(0, duration_ns)
     changes = sum(1 for _ in ways.times(link["steps"], link["repeat_ns"], duration_ns))

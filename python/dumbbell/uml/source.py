@@ -105,7 +105,7 @@ def kept(wanted: Package) -> Path | None:
 
 
 def command_for(wanted: Package) -> tuple[list[str], Path]:
-    """What loads a package, and the folder to do it in."""
+    """Command that loads a package, and the folder to run it in."""
     folder().mkdir(parents=True, exist_ok=True)
     as_root = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
     return ["apt-get", "-q", *as_root, "download", f"{wanted.name}={wanted.version}"], folder()
@@ -119,7 +119,7 @@ def discard_others(path: Path) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Of a file."""
+    """SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -154,7 +154,7 @@ def _refuse_ways_out(tree: Path) -> None:
 
 
 def folder_sha256(folder: Path) -> str:
-    """Of all files of a folder, with their names."""
+    """SHA-256 of all files of a folder, with their names."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
@@ -219,7 +219,7 @@ def recipe(hz: int) -> str:
 
 
 def folder() -> Path:
-    """Where packages are kept."""
+    """Folder of the packages."""
     return store.place() / "packages"
 
 
@@ -261,8 +261,8 @@ def _unpack_archive(path: Path, into: Path) -> None:
 
 
 def _extract(tar: tarfile.TarFile, into: Path) -> None:
-    """What is needed of an archive, without its top folder. Raises ScenarioError for what would be written through a
-    link, a link that leads out of it, and what is neither file, folder nor symbolic link.
+    """Extract what is needed of an archive, without its top folder. Raises ScenarioError for what would be written
+    through a link, a link that leads out of it, and what is neither file, folder nor symbolic link.
     """
     into.mkdir(parents=True, exist_ok=True)
     folders = {into}
@@ -301,7 +301,7 @@ def _needed(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def is_needed(path: PurePosixPath) -> bool:
-    """Whether this file of the source is unpacked.
+    """True if this file of the source is unpacked.
 
     >>> is_needed(PurePosixPath("drivers/gpu/drm/drm_file.c")), is_needed(PurePosixPath("drivers/gpu/drm/Kconfig"))
     (False, True)

@@ -1,4 +1,4 @@
-"""Where the kernels for virtual time are kept, and which there are.
+"""The kernels for virtual time that this machine has, and their folder.
 
 $XDG_CACHE_HOME/dumbbell/uml/            ~/.cache/dumbbell/uml unless set
     6.12-hz1000/                         a kernel: a series of the distribution, and its tick
@@ -62,12 +62,12 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Name of its folder."""
         return self.folder.name
 
     @property
     def record(self) -> dict[str, Any]:
-        """What `kernel.json` says: everything but where it is."""
+        """Content of `kernel.json`: everything but the folder."""
         return {name: value for name, value in vars(self).items() if name != "folder"}
 
     @property
@@ -82,7 +82,7 @@ class Kernel:
 
     @property
     def modules(self) -> Path:
-        """Where compiled modules are kept."""
+        """Folder of compiled modules."""
         return self.folder / "modules"
 
 
@@ -93,12 +93,12 @@ def place() -> Path:
 
 
 def folder_name(series: str, hz: int) -> str:
-    """Of a kernel's folder."""
+    """Name of a kernel's folder."""
     return f"{series}-hz{hz}"
 
 
 def all_kernels() -> list[Kernel]:
-    """Those that are there, oldest series first; a folder that is no kernel of this package's is passed over."""
+    """All kernels, oldest series first; other folders are passed over."""
     return sorted(_kernels(), key=lambda kernel: (version(kernel.series), kernel.hz))
 
 
@@ -144,7 +144,7 @@ def named(name: str) -> list[Kernel]:
 
 
 def size(folder: Path) -> int:
-    """What it takes on the disk, bytes."""
+    """Size on the disk, bytes."""
     return sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
 
 
@@ -154,13 +154,13 @@ def version(series: str) -> tuple[int, ...]:
 
 
 def is_series_of(series: str, release: str) -> bool:
-    """Whether a kernel of this release may be kept under this name: 6.12, 6.12.117 or 6.12-mine for 6.12.117."""
+    """True if a kernel of this release may be kept under this name: 6.12, 6.12.117 or 6.12-mine for 6.12.117."""
     match = _SERIES.fullmatch(series)
     return match is not None and f"{release}.".startswith(f"{match[1]}.")
 
 
 def programs_folder() -> Path:
-    """Where the programs of the guest are kept."""
+    """Folder of the guest's programs."""
     return place() / "programs"
 
 

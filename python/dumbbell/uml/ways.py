@@ -1,4 +1,4 @@
-"""What a flow's packets meet on a way of the plan, in the parts that links and netem take."""
+"""Stages of a flow's way through the plan, in the parts that links and netem take."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def netems(stages: list[Stage]) -> list[list[Stage]]:
 
 
 def is_constant(stages: list[Stage]) -> bool:
-    """Whether these parts delay every packet by the same time."""
+    """True if these parts delay every packet by the same time."""
     return all(
         stage["kind"] == "delay" and not (stage["steps"] or stage["jitter"] or stage["reorder"]) for stage in stages
     )

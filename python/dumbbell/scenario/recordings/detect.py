@@ -1,4 +1,4 @@
-"""Which form a file has, by its content alone; what a file is that has none, and what to do about it."""
+"""Detect the form of a file by its content alone; say what a file without one is, and what to do."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _FOREIGN_TEXTS = (
 
 
 class Taken(NamedTuple):
-    """What a file was taken for."""
+    """Form that a file was taken for."""
 
     form: Form
     why: str
@@ -92,7 +92,7 @@ def function(form: Form, what: str) -> Any:
 
 
 def unpacked(data: bytes) -> tuple[bytes, bool]:
-    """What gzip or bzip2 packed, of the size of a recording at most, and whether it was packed."""
+    """Unpack what gzip or bzip2 packed, up to the size of a recording; also return whether it was packed."""
     if not data.startswith((_GZIP, _BZIP2)):
         return data, False
     kind = "gzip" if data.startswith(_GZIP) else "bzip2"

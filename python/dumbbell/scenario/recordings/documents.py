@@ -203,7 +203,7 @@ def read_irtt(look: Look) -> Rows:
 
 
 def _sent(trip: dict[str, Any]) -> object:
-    """When the client sent a packet, on its wall clock or since its start."""
+    """Time at which the client sent a packet, on its wall clock or since its start."""
     inner: Any = trip
     for key in ("timestamps", "client", "send"):
         inner = inner.get(key) if isinstance(inner, dict) else None

@@ -1,5 +1,5 @@
-"""What a heading says of its column: the quantity, the unit and the direction. Where its name or its unit leaves a
-doubt, the column is not used before somebody names it.
+"""Headings of columns: the quantity, the unit and the direction. Where its name or its unit leaves a doubt, the column
+is not used before somebody names it.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ UNITS_WANTED = {
 
 
 def family(quantity: str) -> str:
-    """Which units a quantity has: `rate`, `time` or `loss`."""
+    """Family of a quantity's units: `rate`, `time` or `loss`."""
     return quantity if quantity in ("rate", "loss") else "time"
 
 
 @lru_cache(maxsize=1024)
 def unit(text: str) -> tuple[str, int] | None:
-    """What a unit measures (`time`, `rate`, `loss`) and how much one of it is; None for no unit."""
+    """Quantity of a unit (`time`, `rate`, `loss`) and its size; None for no unit."""
     word = text.strip().casefold().replace(" per ", "/").replace("sec.", "sec")
     if word in TIMES:
         return "time", TIMES[word]
@@ -113,7 +113,7 @@ def _is_bytes(rate: re.Match[str]) -> bool:
 
 
 def headings_of(cells: list[str]) -> tuple[Heading, ...]:
-    """What the headings of a table say."""
+    """Read the headings of a table."""
     names = {cell.strip().casefold() for cell in cells}
     known = next((columns for needed, columns in _TOOLS if needed <= names), {})
     listed = []
@@ -130,7 +130,7 @@ def lost_in(headings: Sequence[Heading]) -> list[int]:
 
 
 def heading(cell: str) -> Heading:
-    """What one heading says."""
+    """Read one heading."""
     split = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cell)
     return _heading(cell, cell) or _heading(cell, split) or Heading(cell, "")
 
@@ -173,7 +173,7 @@ def examples() -> str:
 
 
 def called(headings: Sequence[Heading], name: str, option: str) -> int:
-    """Which column has this name; raises ChoiceError of the option that gives it."""
+    """Index of the column with this name; raises ChoiceError of the option that gives it."""
     exact = [i for i, heading_ in enumerate(headings) if heading_.name == name.strip()]
     same = exact or [i for i, heading_ in enumerate(headings) if heading_.name.casefold() == name.strip().casefold()]
     if len(same) != 1:

@@ -33,7 +33,7 @@ _SEQUENCES = 1 << 16
 
 
 class Opportunities(NamedTuple):
-    """What a log of mm-link says of its link."""
+    """Link of a log of mm-link."""
 
     trace: traces.Trace
     bytes: int

@@ -1,4 +1,4 @@
-"""What is read of a recording, what may be asked of it, and what no recording has."""
+"""Types of recordings: their content, the choices in them, and the errors."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _LISTED, _LISTED_LETTERS = 12, 30
 
 
 class RecordingError(ValueError):
-    """What is wrong with a file, and in which line; only headings are quoted, as `printable` has them."""
+    """Error in a file, with its line; only headings are quoted, as `printable` has them."""
 
 
 class ChoiceError(Exception):
-    """What an option asks of a file and the file does not have: the option, what was given, what is accepted."""
+    """Option that asks for something that the file lacks: the option, what was given, what is accepted."""
 
     def __init__(self, option: str, given: object, wanted: str) -> None:
         super().__init__(option)
@@ -47,7 +47,7 @@ class ChoiceError(Exception):
 
 
 class Choice(NamedTuple):
-    """What is asked of a file."""
+    """Choices in a file."""
 
     form: str | None = None
     """Its form; None where its content tells."""
@@ -110,7 +110,7 @@ class Recording(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """What a column is about."""
+    """Meaning of a column."""
 
     name: str
     quantity: str
@@ -167,17 +167,17 @@ class Look:
 
     @cached_property
     def rows(self) -> list[str]:
-        """Those that are neither remarks nor empty."""
+        """Lines that are neither remarks nor empty."""
         return [line for line in self.lines if line.strip() and not line.lstrip().startswith("#")]
 
     @cached_property
     def document(self) -> Any:
-        """What it is as JSON, or as a list of the documents of its lines; None where it is no JSON."""
+        """Content as JSON, or as a list of the documents of its lines; None where it is no JSON."""
         return _parsed(self.text)
 
 
 def _parsed(text: str) -> Any:
-    """What a text is as JSON, or the documents of its lines as a list; None where it is neither."""
+    """Parse a text as JSON, or the documents of its lines as a list; None where it is neither."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     try:

@@ -45,7 +45,7 @@ _OFF_MS_MAX = 20
 
 
 def _ask(*names: str) -> str:
-    """How to say one of these forms."""
+    """Say how to choose one of these forms."""
     keys = " or ".join(f'format = "{name}"' for name in names)
     return f"{keys} (--format) says so"
 
@@ -56,7 +56,7 @@ def words_of(line: str) -> list[str]:
 
 
 def is_whole(word: str) -> bool:
-    """Whether a word is a whole number in plain digits."""
+    """True if a word is a whole number in plain digits."""
     return word.isascii() and word.isdigit()
 
 
@@ -81,7 +81,7 @@ def is_mahimahi(look: Look) -> str | None:
 
 
 def _told(error: Exception) -> str:
-    """What a reader of traces says of a line."""
+    """Words of a reader of traces on a line."""
     text = error.problem if isinstance(error, ScenarioError) else str(error)
     return text.rsplit("(", 1)[-1].removesuffix(")")
 
@@ -135,7 +135,7 @@ is_oboe = is_pensieve
 
 
 def why_not(look: Look) -> str | None:
-    """What to say of a file of numbers that no form claims; None where it has something else than numbers."""
+    """Explain why no form claims a file of numbers; None where it has something else than numbers."""
     rows = [words_of(row) for row in look.rows]
     if not rows or not all(row and all(map(is_number, row)) for row in rows):
         return None

@@ -57,7 +57,7 @@ def read_csv(look: Look) -> Rows:
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell has a number, perhaps with a decimal comma."""
+    """True if a cell has a number, perhaps with a decimal comma."""
     try:
         scaled(cell.strip().replace(",", "."), 1)
     except ArithmeticError:
@@ -66,7 +66,7 @@ def is_number(cell: str) -> bool:
 
 
 def _separator(look: Look) -> str | None:
-    """What stands between the cells of the first row; of several, what the second row has as often."""
+    """Separator of the cells of the first row; of several, the one that the second row has as often."""
     if not look.rows:
         return None
     there = [separator for separator in _SEPARATORS if len(cells_of(look.rows[0], separator)) > 1]
@@ -270,4 +270,4 @@ def ascending(at: list[int], numbers: Sequence[int]) -> tuple[list[int], tuple[N
         times.append(last)
     if not same:
         return times, ()
-    return times, (Note(f"rows with the time of the row before, of which the last value counts: {same}"),)
+    return times, (Note(f"rows with the time of the row before (the last value counts): {same}"),)

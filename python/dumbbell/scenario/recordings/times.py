@@ -127,7 +127,7 @@ def _dates(cells: Sequence[str], lines: Sequence[int], heading: Heading) -> list
 
 
 def _order(either: set[tuple[int, int, int]], heading: Heading) -> bool:
-    """Whether the first number of dates is the day. Where all are the same date it makes no difference."""
+    """True if the first number of dates is the day. Where all are the same date it makes no difference."""
     is_day_first = any(a > 12 for _, a, _ in either)
     if len(either) > 1 and is_day_first == any(b > 12 for _, _, b in either):
         raise RecordingError(

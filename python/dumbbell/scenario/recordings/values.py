@@ -122,7 +122,7 @@ def _points(heading: Heading, cells: Sequence[Cell], rows: Rows) -> _Read:
 
 
 def _notes(name: str, known: dict[Cell, int | None], missing: int, leading: int, small: int) -> list[Note]:
-    """What there is to say of a column. Empty cells keep the value in tables that are made so, which is no warning."""
+    """Notes on a column. Empty cells keep the value in tables that are made so, which is no warning."""
     shown, notes = shown_name(name), []
     if missing:
         is_marked = any(value is None and (cell is None or str(cell).strip()) for cell, value in known.items())
