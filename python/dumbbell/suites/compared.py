@@ -132,9 +132,9 @@ def _settled(read: Read, points: list[Reading]) -> list[Reading]:
     return points
 
 
-def pair(at: Place, made: Callable[[float, float], float], one: Reading, other: Reading) -> Reading:
+def pair(at: Place, combine: Callable[[float, float], float], first: Reading, other: Reading) -> Reading:
     """Two readings as one, repetition by repetition."""
-    return Reading(at, tuple(made(a, b) for a, b in zip(one.values, other.values, strict=True)))
+    return Reading(at, tuple(combine(a, b) for a, b in zip(first.values, other.values, strict=True)))
 
 
 def averaged(points: Sequence[Reading]) -> Reading:

@@ -201,17 +201,17 @@ class Table:
 
     def metric(self, name: str) -> Metric:
         """How a metric is read from a run, at the paper's scale. Raises PaperError for a name that nobody knows."""
-        found = metric(name, self.entry.metrics)
-        if found is None:
+        known = metric(name, self.entry.metrics)
+        if known is None:
             raise PaperError(f"{self.id}: there is no metric {name}")
-        if self.scale == 1 or not found.grows_with_rate:
-            return found
+        if self.scale == 1 or not known.grows_with_rate:
+            return known
 
         def unscaled(result: Result, label: str | None) -> Any:
-            value = found.read(result, label)
-            return [one / self.scale for one in value] if isinstance(value, list) else value / self.scale
+            value = known.read(result, label)
+            return [number / self.scale for number in value] if isinstance(value, list) else value / self.scale
 
-        return found._replace(read=unscaled)
+        return known._replace(read=unscaled)
 
     def having(self, name: str) -> Table:
         """The same entry with the runs that have a flow of this name."""
