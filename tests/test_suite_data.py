@@ -134,6 +134,7 @@ def test_the_cases_are_the_grid_of_the_scenario_with_lines_that_vary_fastest(fol
         ("entries", "[2, 4] }", "[2] }", 'entry[1].each."flow[0].count": got [2], wanted a list of 2 values'),
         ("entries", '"path.buffer", half = 0', '{ along = "path.bufer", values = [1, 4] }', 'at.along: got "path.bufer"'),
         ("entries", '"path.buffer", half = 0', '{ along = "path.buffer", values = [1] }', "a list of 2 values, as path.buffer"),
+        ("entries", 'id = "queue"\n', 'id = ["queue", "queue"]\n', "an id of its own"),
         ("entries", 'flow[0].count"', 'flow[1].count"', "a key of the entry; a list is to be there"),
         ("entries", 'id = "queue"', 'id = "queu"', 'entry.id: got "queu", wanted an id that claims.toml has, too'),
         ("claims", "direction = ", "dirction = ", "entry[0].claims[0].dirction: unknown key"),
@@ -162,6 +163,16 @@ def test_a_claim_about_what_is_no_figure_names_it(folder: Path, cli: Cli) -> Non
     assert done.returncode == 2
     assert 'queues/few#c1: metric: got "utilisatoin"' in done.stderr
     assert 'did you mean "utilization"?' in done.stderr
+
+
+def test_a_claim_about_a_line_that_is_not_there_names_it_and_the_lines(folder: Path, cli: Cli) -> None:
+    path = folder / "claims.toml"
+    path.write_text(path.read_text().replace('series = "CUBIC,Reno", at', 'series = "Vegas", at'))
+    done = cli("reproduce", f"{folder}/few", "--fast", "--out", "out", "--store", "store", "-q")
+    assert done.returncode == 2
+    assert (
+        "queues/few#c1: no run has Vegas at {'buffer_bdp': 4}; the lines of queues/few are: CUBIC, Reno" in done.stderr
+    )
 
 
 def test_a_suite_of_ones_own_may_not_have_the_name_of_another(folder: Path, cli: Cli) -> None:

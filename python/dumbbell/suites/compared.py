@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from .claims import Read
-from .table import Line, PaperError, Reading, by_place
+from .table import Line, Reading, SuiteError, by_place
 
 if TYPE_CHECKING:
     from .claims import Claim
@@ -112,7 +112,7 @@ def _by(axis: str, points: Sequence[Reading]) -> list[Reading]:
     alike: dict[float, list[Reading]] = {}
     for point in points:
         if axis not in point.at:
-            raise PaperError(f"no axis {axis} at {dict(point.at)}")
+            raise SuiteError(f"no axis {axis} at {dict(point.at)}")
         alike.setdefault(point.at[axis], []).append(point)
     if all(isinstance(value, (int, float)) for value in alike):
         alike = dict(sorted(alike.items()))
