@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,9 +41,9 @@ def _place() -> Any:
 class Panel(Variant):
     """One panel of a picture."""
 
+    @abstractmethod
     def build(self) -> draw.Panel:
         """What draws it."""
-        raise NotImplementedError
 
 
 class Lines(Panel, form="lines"):
