@@ -12,6 +12,7 @@ import pytest
 import dumbbell
 from conftest import Cli
 from dumbbell import suites
+from dumbbell.suites import panels
 from dumbbell.suites.table import FAST, FULL
 
 HEAD = 'title = "Two controllers in a queue"\n'
@@ -100,6 +101,10 @@ def test_a_folder_of_toml_is_run_drawn_judged_and_scored(folder: Path, tmp_path:
     assert [len(point.runs[0].plan.flows) for point in many.judged.table.points] == [4] * 4
     assert queue.picture == tmp_path / "out" / "queues-queue.png"
     assert queue.picture.stat().st_size > 10_000
+    heads, rows = panels.numbers(queue.judged.table.entry.panels, queue.judged.table)
+    title = "Queueing delay over time, mean (ms)"
+    assert heads == ["Buffer (BDP)", f"CUBIC: {title}", f"Reno: {title}"]
+    assert [row[0] for row in rows] == ["1", "4"]
     board = json.loads((tmp_path / "out/scoreboard.json").read_text())
     assert board["papers"][0]["paper"] == "queues"
     assert board["papers"][0]["contradiction"] == "1"

@@ -254,6 +254,7 @@ def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: Modu
     return Entry(
         cases=cases,
         draw=text.cells.build() if text.cells else page(text.draw, text.page, python["PANELS"]),
+        panels=text.draw,
         choices={**(file.choices if blocks else {}), **text.choices},
         metrics=python["METRICS"],
         readers=python["READERS"],

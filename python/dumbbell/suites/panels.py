@@ -225,6 +225,25 @@ class Cells(Table):
         return cells.drawn(self.of_table, self.across, width=self.width, abreast=self.abreast)
 
 
+def numbers(panels: Sequence[Panel], table: Points) -> tuple[list[str], list[list[str]]]:
+    """What the lines of a picture go through, as a table for a terminal: heads, and a row for each place."""
+    heads: list[str] = []
+    columns: list[dict[float, str]] = []
+    for panel in panels:
+        if not isinstance(panel, Lines):
+            continue
+        heads = heads or [draw.AXES.get(panel.over, draw.Axis(panel.over)).title]
+        source = table.having(panel.having) if panel.having else table
+        case = (panel.at or {}).get("case_name")
+        for line in (None,) if panel.is_of_run else panel.lines or source.lines():
+            where = f" ({case})" if case and case != line else ""
+            heads.append(f"{line or 'all flows'}{where}: {table.metric(panel.figure).axis_title}")
+            readings = source.read(panel.figure, line, panel.at)
+            columns.append({reading.at[panel.over]: f"{reading.mean:.4g}" for reading in readings})
+    places = sorted({place for column in columns for place in column})
+    return heads, [[f"{place:g}", *(column.get(place, "") for column in columns)] for place in places]
+
+
 PANELS = Each(Forms(Panel), minimum=0, most=50)
 
 

@@ -112,6 +112,8 @@ class Entry:
     cases: Callable[[Profile], Iterable[Case]]
     draw: Callable[[Table], Figure] | None
     """The figure as the paper draws it; None where the paper draws none."""
+    panels: Sequence[Any] = ()
+    """The panels of that figure, where they are data."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """What the paper leaves open: what was chosen, and why."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
