@@ -12,6 +12,7 @@ import pytest
 import dumbbell
 from conftest import Cli
 from dumbbell import suites
+from dumbbell.suites import panels
 from dumbbell.suites.table import FAST, FULL
 
 HEAD = 'title = "Two controllers in a queue"\n'
@@ -100,6 +101,10 @@ def test_a_folder_of_toml_is_run_drawn_judged_and_scored(folder: Path, tmp_path:
     assert [len(point.runs[0].plan.flows) for point in many.judged.table.points] == [4] * 4
     assert queue.picture == tmp_path / "out" / "queues-queue.png"
     assert queue.picture.stat().st_size > 10_000
+    heads, rows = panels.numbers(queue.judged.table.entry.panels, queue.judged.table)
+    title = "Queueing delay over time, mean (ms)"
+    assert heads == ["Buffer (BDP)", f"CUBIC: {title}", f"Reno: {title}"]
+    assert [row[0] for row in rows] == ["1", "4"]
     board = json.loads((tmp_path / "out/scoreboard.json").read_text())
     assert board["papers"][0]["paper"] == "queues"
     assert board["papers"][0]["contradiction"] == "1"
@@ -134,6 +139,7 @@ def test_the_cases_are_the_grid_of_the_scenario_with_lines_that_vary_fastest(fol
         ("entries", "[2, 4] }", "[2] }", 'entry[1].each."flow[0].count": got [2], wanted a list of 2 values'),
         ("entries", '"path.buffer", half = 0', '{ along = "path.bufer", values = [1, 4] }', 'at.along: got "path.bufer"'),
         ("entries", '"path.buffer", half = 0', '{ along = "path.buffer", values = [1] }', "a list of 2 values, as path.buffer"),
+        ("entries", 'id = "queue"\n', 'id = ["queue", "queue"]\n', "an id of its own"),
         ("entries", 'flow[0].count"', 'flow[1].count"', "a key of the entry; a list is to be there"),
         ("entries", 'id = "queue"', 'id = "queu"', 'entry.id: got "queu", wanted an id that claims.toml has, too'),
         ("claims", "direction = ", "dirction = ", "entry[0].claims[0].dirction: unknown key"),
@@ -162,6 +168,16 @@ def test_a_claim_about_what_is_no_figure_names_it(folder: Path, cli: Cli) -> Non
     assert done.returncode == 2
     assert 'queues/few#c1: metric: got "utilisatoin"' in done.stderr
     assert 'did you mean "utilization"?' in done.stderr
+
+
+def test_a_claim_about_a_line_that_is_not_there_names_it_and_the_lines(folder: Path, cli: Cli) -> None:
+    path = folder / "claims.toml"
+    path.write_text(path.read_text().replace('series = "CUBIC,Reno", at', 'series = "Vegas", at'))
+    done = cli("reproduce", f"{folder}/few", "--fast", "--out", "out", "--store", "store", "-q")
+    assert done.returncode == 2
+    assert (
+        "queues/few#c1: no run has Vegas at {'buffer_bdp': 4}; the lines of queues/few are: CUBIC, Reno" in done.stderr
+    )
 
 
 def test_a_suite_of_ones_own_may_not_have_the_name_of_another(folder: Path, cli: Cli) -> None:

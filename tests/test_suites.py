@@ -17,7 +17,7 @@ from dumbbell.runs.store import Store
 from dumbbell.suites import claims, findings, judge, measure, score
 from dumbbell.suites.book import Book, scaled
 from dumbbell.suites.claims import Claim
-from dumbbell.suites.table import FAST, FULL, Case, PaperError, Reading, Table, by_place, matches
+from dumbbell.suites.table import FAST, FULL, Case, Reading, SuiteError, Table, by_place, matches
 
 
 def claim(kind: str, **given: Any) -> Claim:
@@ -123,7 +123,7 @@ def test_lines_of_one_run_are_compared_within_it() -> None:
 def test_a_place_that_names_an_unknown_axis_is_a_fault_of_the_entry() -> None:
     assert matches({"x": 2}, {"x": [1, 2]})
     assert not matches({"x": 2}, {"x_min": 3})
-    with pytest.raises(PaperError, match="no axis buffer"):
+    with pytest.raises(SuiteError, match="no axis buffer"):
         matches({"x": 2}, {"buffer": 1})
 
 

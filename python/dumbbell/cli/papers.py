@@ -14,7 +14,7 @@ from dumbbell import api, suites
 from .status import OK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dumbbell.suites.reproduce import Reproduced
     from dumbbell.suites.table import Table
@@ -51,8 +51,8 @@ def reproduce(arguments: argparse.Namespace) -> int:
     """Run what is missing, draw, judge."""
     return _reproduced(
         arguments.id, Path(arguments.out or "results/papers"), profile=arguments.profile,
-        is_json=arguments.json, progress=not arguments.quiet, on=arguments.on, beside=arguments.beside,
-        scale=arguments.scale, store=arguments.store, jobs=arguments.jobs,
+        each=_print_json if arguments.json else _print, progress=not arguments.quiet, on=arguments.on,
+        beside=arguments.beside, scale=arguments.scale, store=arguments.store, jobs=arguments.jobs,
     )  # fmt: skip
 
 
@@ -64,16 +64,26 @@ def demo(arguments: argparse.Namespace) -> int:
     """A first look: one figure, shorter, or with the paper's times and repetitions."""
     return _reproduced(
         [DEMO], Path(arguments.out or "results/demo"), profile="full" if arguments.full else "quick",
-        store=arguments.store, jobs=arguments.jobs, progress=not arguments.quiet,
+        store=arguments.store, jobs=arguments.jobs, progress=not arguments.quiet, each=_print_demo,
     )  # fmt: skip
 
 
-def _reproduced(ids: list[str], out: Path, *, profile: Any, is_json: bool = False, **given: Any) -> int:
+def _reproduced(ids: list[str], out: Path, *, profile: Any, each: Callable[[Reproduced], None], **given: Any) -> int:
     """Print what is reproduced: every entry when it is judged, then the scoreboard."""
-    entries = api.reproduce(ids, out, profile=profile, each=_print_json if is_json else _print, **given)
-    if not is_json:
+    entries = api.reproduce(ids, out, profile=profile, each=each, **given)
+    if each is not _print_json:
         _print_board(entries, profile, out)
     return OK
+
+
+def _print_demo(entry: Reproduced) -> None:
+    """The numbers of the figure, then its claims."""
+    from dumbbell.suites.panels import numbers
+
+    table = entry.judged.table
+    heads, rows = numbers(table.entry.panels, table)
+    _print_table(f"{table.text.item}, means of the repetitions", heads, rows)
+    _print(entry)
 
 
 def _print_json(entry: Reproduced) -> None:

@@ -12,14 +12,14 @@ from dumbbell.runs.execute import execute
 from dumbbell.suites import entry_of, text_of
 
 from .judge import Verdict, judge
-from .table import PaperError, Point, Table
+from .table import Point, SuiteError, Table
 
 if TYPE_CHECKING:
     from dumbbell.runs.execute import Watcher
     from dumbbell.runs.job import Job
     from dumbbell.runs.store import Store
 
-    from .claims import Text
+    from .claims import Claim, Text
     from .table import Case, Profile
 
 
@@ -98,7 +98,14 @@ class Book:
         entry = entry_of(name)
         points = [*table.points, *(point for other in entry.also for point in self.table(other).points)]
         wide = table.of(points)
-        return Judged(text_of(name), table, tuple(judge(claim, table, wide, self) for claim in text_of(name).claims))
+        return Judged(text_of(name), table, tuple(self._verdict(claim, table, wide) for claim in text_of(name).claims))
+
+    def _verdict(self, claim: Claim, table: Table, wide: Table) -> Verdict:
+        """The verdict on a claim. Raises ScenarioError that names it where it does not fit its entry."""
+        try:
+            return judge(claim, table, wide, self)
+        except SuiteError as error:
+            raise error.under(f"{table.id}#{claim.id}") from None
 
     def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
         """The cases of an entry with their runs; planned once, because that costs as much as a short run."""
@@ -124,7 +131,7 @@ class Book:
                 "--scale", self.scale, f"one that {name} can be run at ({first.key}: {first.problem})"
             ) from None
         if any(job.planned.vary for job in jobs):
-            raise PaperError(f"{name}: a case has a list")
+            raise SuiteError(f"{name}: a case has a list")
         return jobs
 
 

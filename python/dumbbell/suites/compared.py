@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from .claims import Read
-from .table import Line, PaperError, Reading, by_place
+from .table import Line, Reading, SuiteError, by_place
 
 if TYPE_CHECKING:
     from .claims import Claim
@@ -112,7 +112,7 @@ def _by(axis: str, points: Sequence[Reading]) -> list[Reading]:
     alike: dict[float, list[Reading]] = {}
     for point in points:
         if axis not in point.at:
-            raise PaperError(f"no axis {axis} at {dict(point.at)}")
+            raise SuiteError(f"no axis {axis} at {dict(point.at)}")
         alike.setdefault(point.at[axis], []).append(point)
     if all(isinstance(value, (int, float)) for value in alike):
         alike = dict(sorted(alike.items()))
@@ -132,9 +132,9 @@ def _settled(read: Read, points: list[Reading]) -> list[Reading]:
     return points
 
 
-def pair(at: Place, made: Callable[[float, float], float], one: Reading, other: Reading) -> Reading:
+def pair(at: Place, combine: Callable[[float, float], float], first: Reading, other: Reading) -> Reading:
     """Two readings as one, repetition by repetition."""
-    return Reading(at, tuple(made(a, b) for a, b in zip(one.values, other.values, strict=True)))
+    return Reading(at, tuple(combine(a, b) for a, b in zip(first.values, other.values, strict=True)))
 
 
 def averaged(points: Sequence[Reading]) -> Reading:

@@ -182,6 +182,9 @@ def _entries(suite: Suite, file: File) -> Iterator[tuple[str, Entry]]:
         whole = merged(written[like] if like else {}, {key: value for key, value in table.items() if key != "like"})
         whole["each"] = table.get("each", whole.get("each", {}))
         names = TEXTS.take(whole.get("id"), f"{at}.id")
+        for number, name in enumerate(names):
+            if name in written or name in names[:number]:
+                raise wrong(f"{at}.id", name, "an id of its own; another entry has it")
         written |= dict.fromkeys(names, whole)
         for number, name in enumerate(names):
             given = _shared(_each(whole, names, number, at), {**file.shared, **getattr(own, "SHARED", {})})
@@ -202,7 +205,8 @@ def _shared(value: Any, known_values: Mapping[str, Any]) -> Any:
     if isinstance(value, str) and value.startswith("@"):
         if value[1:] not in known_values:
             raise wrong("shared", value, "a name of [shared]: " + ", ".join(known_values), list(known_values))
-        return _shared(known_values[value[1:]], known_values)
+        others = {name: other for name, other in known_values.items() if name != value[1:]}
+        return _shared(known_values[value[1:]], others)
     if isinstance(value, Mapping):
         return {name: _shared(item, known_values) for name, item in value.items()}
     return [_shared(item, known_values) for item in value] if isinstance(value, list) else value
@@ -249,7 +253,8 @@ def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: Modu
 
     return Entry(
         cases=cases,
-        draw=text.cells.made() if text.cells else page(text.draw, text.page, python["PANELS"]),
+        draw=text.cells.build() if text.cells else page(text.draw, text.page, python["PANELS"]),
+        panels=text.draw,
         choices={**(file.choices if blocks else {}), **text.choices},
         metrics=python["METRICS"],
         readers=python["READERS"],

@@ -15,7 +15,7 @@ from dumbbell.judge import HOLDS, UNJUDGED, Order, Trend, Within, Word
 from dumbbell.judge.questions import together
 
 from .compared import readings
-from .table import PaperError, Reading, by_place
+from .table import Reading, SuiteError, by_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +120,7 @@ def _lines(claim: Claim, table: Table, book: Tables) -> list[tuple[Place, list[R
     if claim.read is not None:
         parts = readings(claim, table, book)  # type: ignore[assignment]
         if len(parts) != len(claim.order):
-            raise PaperError(f"{table.id}#{claim.id}: {len(parts)} readings for {len(claim.order)} names")
+            raise SuiteError(f"{len(parts)} readings for {len(claim.order)} names")
     else:
         parts = [table.read(claim.metric, name, claim.at) for name in claim.order]
     return by_place(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ def _title() -> Any:
 
 def _figure() -> Any:
     return key(
-        TEXT, "a figure (docs/metrics.md), `each ` and one: of every flow, or a metric of the suite", varies=False
+        TEXT, "a figure (docs/metrics.md), `each ` and a figure: of every flow, or a metric of the suite", varies=False
     )
 
 
@@ -40,9 +41,9 @@ def _place() -> Any:
 class Panel(Variant):
     """One panel of a picture."""
 
-    def made(self) -> draw.Panel:
+    @abstractmethod
+    def build(self) -> draw.Panel:
         """What draws it."""
-        raise NotImplementedError
 
 
 class Lines(Panel, form="lines"):
@@ -62,7 +63,7 @@ class Lines(Panel, form="lines"):
     high: Fixed[float | None] = key(NUMBER, "upper end", default=None, varies=False)
     title: Fixed[str] = _title()
 
-    def made(self) -> draw.Panel:
+    def build(self) -> draw.Panel:
         """What draws it."""
         panel = draw.lines(
             self.over, self.figure, title=self.title, at=self.at, series=self.lines or None, is_of_run=self.is_of_run,
@@ -86,7 +87,7 @@ class Distribution(Panel, form="cdf"):
     low: Fixed[float | None] = key(NUMBER, "left end of the axis", default=None, varies=False)
     title: Fixed[str] = _title()
 
-    def made(self) -> draw.Panel:
+    def build(self) -> draw.Panel:
         """What draws it."""
         return draw.cdf(self.figure, title=self.title, at=self.at, low=self.low)
 
@@ -97,7 +98,7 @@ class Bars(Panel, form="bars"):
     figure: Fixed[str] = _figure()
     title: Fixed[str] = _title()
 
-    def made(self) -> draw.Panel:
+    def build(self) -> draw.Panel:
         """What draws it."""
         return draw.bars(self.figure, title=self.title)
 
@@ -133,7 +134,7 @@ class Heat(Panel, form="heat"):
     bar: Fixed[str] = key(WORDS, "title of the colours; default: the figure's", default="", varies=False)
     title: Fixed[str] = _title()
 
-    def made(self) -> draw.Panel:
+    def build(self) -> draw.Panel:
         """What draws it."""
         return draw.heat(
             self.over, self.up, self.value.number, below=[cell.number for cell in self.below], title=self.title,
@@ -154,7 +155,7 @@ class OverTime(Panel, form="over_time"):
     cdf: Fixed[bool] = key(SWITCH, "the distribution instead", default=False, varies=False)
     title: Fixed[str] = _title()
 
-    def made(self) -> draw.Panel:
+    def build(self) -> draw.Panel:
         """What draws it."""
         kind = timed.distribution if self.cdf else timed.over_time
         return kind(_SERIES[self.figure], self.axis, self.at or {}, cases=self.cases, title=self.title)
@@ -167,7 +168,7 @@ class Estimate(Panel, form="estimate_and_queue"):
     at: Fixed[dict[str, Any] | None] = _place()
     title: Fixed[str] = _title()
 
-    def made(self) -> draw.Panel:
+    def build(self) -> draw.Panel:
         """What draws it."""
         return timed.estimate_and_queue(self.at or {}, case=self.case, title=self.title)
 
@@ -178,7 +179,7 @@ class Own(Panel, form="own"):
     name: Fixed[str] = key(TEXT, "its name there", varies=False)
     given: Fixed[dict[str, Any]] = key(ANY_TABLE, "what it is given", default={}, varies=False)
 
-    def of(self, panels: Mapping[str, Any]) -> draw.Panel:
+    def build_own(self, panels: Mapping[str, Any]) -> draw.Panel:
         """What draws it, of the suite's panels."""
         if self.name not in panels:
             known = ", ".join(panels) or "there is none"
@@ -217,11 +218,30 @@ class Cells(Table):
     @property
     def of_table(self) -> list[Column]:
         """The columns as a table has them."""
-        return [Column(one.figure, one.title, one.form) for one in self.columns]
+        return [Column(column.figure, column.title, column.form) for column in self.columns]
 
-    def made(self) -> draw.Draw:
+    def build(self) -> draw.Draw:
         """What draws it."""
         return cells.drawn(self.of_table, self.across, width=self.width, abreast=self.abreast)
+
+
+def numbers(panels: Sequence[Panel], table: Points) -> tuple[list[str], list[list[str]]]:
+    """What the lines of a picture go through, as a table for a terminal: heads, and a row for each place."""
+    heads: list[str] = []
+    columns: list[dict[float, str]] = []
+    for panel in panels:
+        if not isinstance(panel, Lines):
+            continue
+        heads = heads or [draw.AXES.get(panel.over, draw.Axis(panel.over)).title]
+        source = table.having(panel.having) if panel.having else table
+        case = (panel.at or {}).get("case_name")
+        for line in (None,) if panel.is_of_run else panel.lines or source.lines():
+            where = f" ({case})" if case and case != line else ""
+            heads.append(f"{line or 'all flows'}{where}: {table.metric(panel.figure).axis_title}")
+            readings = source.read(panel.figure, line, panel.at)
+            columns.append({reading.at[panel.over]: f"{reading.mean:.4g}" for reading in readings})
+    places = sorted({place for column in columns for place in column})
+    return heads, [[f"{place:g}", *(column.get(place, "") for column in columns)] for place in places]
 
 
 PANELS = Each(Forms(Panel), minimum=0, most=50)
@@ -231,5 +251,5 @@ def page(panels: Sequence[Panel], on: Page, own: Mapping[str, Any]) -> draw.Draw
     """A picture of these panels; None of none."""
     if not panels:
         return None
-    made = [panel.of(own) if isinstance(panel, Own) else panel.made() for panel in panels]
-    return draw.page(*made, columns=on.columns, height=on.height, width=on.width, share_y=on.share_y)
+    built = [panel.build_own(own) if isinstance(panel, Own) else panel.build() for panel in panels]
+    return draw.page(*built, columns=on.columns, height=on.height, width=on.width, share_y=on.share_y)

@@ -52,13 +52,7 @@ def reproduce(
 ) -> list[Reproduced]:
     """Run what is missing of the entries that these words name, draw and judge them; `dumbbell.reproduce` says more."""
     names = chosen(list(words))
-    if profile not in PROFILES:
-        raise wrong("profile", profile, "one of: " + ", ".join(PROFILES), list(PROFILES))
-    backends.kind(on)
-    if beside:
-        backends.kind(beside, "--beside")
-        if beside == on:
-            raise wrong("--beside", beside, f"another back end than --on {on}, whose points it would be drawn over")
+    _check(profile, on, beside)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -80,6 +74,17 @@ def reproduce(
             book.forget(name)
     _write(entries, books[0], out)
     return entries
+
+
+def _check(profile: str, on: str, beside: str | None) -> None:
+    """Raise ScenarioError for what there is not, or what would be drawn over itself."""
+    if profile not in PROFILES:
+        raise wrong("profile", profile, "one of: " + ", ".join(PROFILES), list(PROFILES))
+    backends.kind(on)
+    if beside:
+        backends.kind(beside, "--beside")
+        if beside == on:
+            raise wrong("--beside", beside, f"another back end than --on {on}, whose points it would be drawn over")
 
 
 def _draw(judged: Judged, out: Path) -> Path | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import ScenarioError
 from dumbbell.results.statistic import Sample
 
 from .measure import Metric, metric
@@ -112,6 +112,8 @@ class Entry:
     cases: Callable[[Profile], Iterable[Case]]
     draw: Callable[[Table], Figure] | None
     """The figure as the paper draws it; None where the paper draws none."""
+    panels: Sequence[Any] = ()
+    """The panels of that figure, where they are data."""
     choices: Mapping[str, str] = field(default_factory=dict)
     """What the paper leaves open: what was chosen, and why."""
     metrics: Mapping[str, Metric] = field(default_factory=dict)
@@ -130,9 +132,9 @@ class Entry:
     """Claims that cannot be judged, with the reason."""
 
     def reader(self, name: str) -> Callable[..., Any]:
-        """A reader of the suite by its name. Raises PaperError where there is none."""
+        """A reader of the suite by its name. Raises SuiteError where there is none."""
         if name not in self.readers:
-            raise PaperError(f"there is no reader {name}: {', '.join(self.readers) or 'the suite has none'}")
+            raise SuiteError(f"there is no reader {name}: {', '.join(self.readers) or 'the suite has none'}")
         return self.readers[name]
 
 
@@ -200,18 +202,18 @@ class Table:
         return found
 
     def metric(self, name: str) -> Metric:
-        """How a metric is read from a run, at the paper's scale. Raises PaperError for a name that nobody knows."""
-        found = metric(name, self.entry.metrics)
-        if found is None:
-            raise PaperError(f"{self.id}: there is no metric {name}")
-        if self.scale == 1 or not found.grows_with_rate:
-            return found
+        """How a metric is read from a run, at the paper's scale. Raises SuiteError for a name that nobody knows."""
+        known = metric(name, self.entry.metrics)
+        if known is None:
+            raise SuiteError(f"{self.id}: there is no metric {name}")
+        if self.scale == 1 or not known.grows_with_rate:
+            return known
 
         def unscaled(result: Result, label: str | None) -> Any:
-            value = found.read(result, label)
-            return [one / self.scale for one in value] if isinstance(value, list) else value / self.scale
+            value = known.read(result, label)
+            return [number / self.scale for number in value] if isinstance(value, list) else value / self.scale
 
-        return found._replace(read=unscaled)
+        return known._replace(read=unscaled)
 
     def having(self, name: str) -> Table:
         """The same entry with the runs that have a flow of this name."""
@@ -231,12 +233,18 @@ class Table:
             Reading(place, tuple(map(float, values)), inside) for place, values, inside in self.raw(metric, label, at)
         ]
         if not found:
-            raise PaperError(f"{self.id}: no run has {label or 'a point'} at {dict(at or {})}")
+            known = ", ".join(self.lines())
+            raise SuiteError(
+                f"no run has {label or 'a point'} at {dict(at or {})}; the lines of {self.id} are: {known}"
+            )
         return found
 
 
-class PaperError(DumbbellError):
-    """An entry of a paper that does not fit its own claims: a fault of this program."""
+class SuiteError(ScenarioError):
+    """What does not fit together in a suite: a claim or picture, and the runs of its entry."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__("", problem)
 
 
 def merged(parts: Sequence[Sequence[Reading]], pick: Callable[[list[float]], float]) -> list[Reading]:
@@ -283,5 +291,5 @@ def matches(at: Place, wanted: Mapping[str, Any]) -> bool:
             if at[key[:-4]] > value:
                 return False
         else:
-            raise PaperError(f"no axis {key} at {dict(at)}")
+            raise SuiteError(f"no axis {key} at {dict(at)}")
     return True
