@@ -275,7 +275,7 @@ def test_the_last_of_several_rows_of_one_time_counts_and_it_is_said(tmp_path: Pa
     assert points(found, "rate_mbps") == [(0, 10**6), (S, 3 * 10**6), (2 * S, 4 * 10**6)]
     assert found.length_ns == 3 * S
     assert "rows with the time of the row before (the last value counts): 2" in notes(found)
-    assert any("the last value counts: 2" in said for said in warned(tmp_path, 'rtt = { trace = "file" }'))
+    assert any("the last value counts): 2" in said for said in warned(tmp_path, 'rtt = { trace = "file" }'))
 
 
 @pytest.mark.parametrize("cell", ["", "-", "nan", "NaN", "NA", "N/A", "null", "NULL", "None", " "])

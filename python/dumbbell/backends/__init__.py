@@ -190,6 +190,11 @@ def kind(on: str, option: str = "--on") -> Kind:
     return known
 
 
+def recorded(on: str) -> str:
+    """What a manifest calls a back end: on a cluster it is the simulator that runs."""
+    return kind(on).recorded or on
+
+
 def share_stack(names: Iterable[str]) -> bool:
     """True if these back ends differ in nothing but their kernel, or the origin of their controllers."""
     stacks = {KINDS[name].stack if name in KINDS else "" for name in (on.partition(":")[0] for on in names)}

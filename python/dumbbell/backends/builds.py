@@ -35,7 +35,7 @@ def _program(request: Request) -> dict[str, Any]:
     known, kind = _known(), backends.kind(request.on)
     ours = {cca: known.get(f"cca/{cca}", "") for cca in _built_in(request)}
     if kind.is_exact:
-        return {"on": request.recorded, "engine": known["engine"], "controllers": ours}
+        return {"on": backends.recorded(request.on), "engine": known["engine"], "controllers": ours}
     program: dict[str, Any] = {"on": request.on, "sources": _sources(kind.sources)}
     if kind.has_kernels:
         return {**program, "engine": known["engine"], "controllers": ours, **_kernel(request)}

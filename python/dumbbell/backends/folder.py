@@ -25,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import backends
 from dumbbell.backends import builds
 from dumbbell.errors import ControllerError, DiskFullError, EngineError, ScenarioError
 from dumbbell.files import MANIFEST_MAX, created, read_text
@@ -139,7 +140,7 @@ class ResultFolder:
             "kernel": origin.kernel(),
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "wall_s": round(wall_s, 6),
-            "backend": request.recorded,
+            "backend": backends.recorded(request.on),
         }
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:

@@ -53,10 +53,3 @@ class Request(NamedTuple):
     def backend(self) -> str:
         """Name of the back end, without its hosts."""
         return self.on.partition(":")[0]
-
-    @property
-    def recorded(self) -> str:
-        """Name of the back end in manifests: on a cluster it is the simulator that runs."""
-        from . import KINDS
-
-        return KINDS[self.backend].recorded or self.on

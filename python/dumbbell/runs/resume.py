@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import backends
 from dumbbell.backends import builds
 from dumbbell.backends.folder import MANIFEST, damage, manifest_text, remove
 from dumbbell.errors import ResultError, listed
@@ -62,7 +63,7 @@ def _compare(job: Job, made: dict[str, Any]) -> None:
     from dumbbell import _native
 
     at, elsewhere = job.folder, "choose another --out"
-    own, on = job.request.own, job.request.recorded
+    own, on = job.request.own, backends.recorded(job.request.on)
     if made["schema_version"] != _native.MANIFEST_VERSION:
         raise ResultError(
             f"{at}: written in format {made['schema_version']}, this is {_native.MANIFEST_VERSION}; {elsewhere}"
