@@ -174,7 +174,9 @@ compare: $(STAMPS)/native ## Hold the simulator against measured rows: make comp
 		--only '$(ONLY)' --need $(NEED) --json build/compare.json
 
 fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, and write docs/fidelity.md: make fidelity [ONLY=REGEX] [SET=tests|random|means|smoke|both-ways] [COUNT=100] [SEED=1]
-	nice $(BIN)/python tools/fidelity.py run --set $(SET) --only '$(if $(filter .,$(ONLY)),,$(ONLY))' --seed $(SEED) --count $(COUNT)
+	nice $(BIN)/dumbbell fidelity --set $(SET) --seed $(SEED) --count $(COUNT) --store build/fidelity \
+		$(if $(filter .,$(ONLY)),$(if $(filter tests random means,$(SET)),--save docs/fidelity.json),--only '$(ONLY)')
+	$(BIN)/python tools/fidelity_page.py
 
 papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/papers (ID=all, FULL=1 for the papers' times and repetitions)
 	$(BIN)/dumbbell reproduce $(ID) $(if $(FULL),,--fast) --out out/papers --store out/runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from pathlib import Path
@@ -12,19 +13,19 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-import fidelity  # noqa: E402
-import fidelity_draw  # noqa: E402
-import fidelity_means  # noqa: E402
 import fidelity_page  # noqa: E402
-import fidelity_rows  # noqa: E402
-import fidelity_runs  # noqa: E402
-import fidelity_table  # noqa: E402
 from dumbbell.backends.request import Request  # noqa: E402
-from dumbbell.errors import EngineError  # noqa: E402
+from dumbbell.cli import main  # noqa: E402
 from dumbbell.judge import versus  # noqa: E402
+from dumbbell.suites import fidelity  # noqa: E402
+from dumbbell.suites.fidelity import draw as fidelity_draw  # noqa: E402
+from dumbbell.suites.fidelity import means as fidelity_means  # noqa: E402
+from dumbbell.suites.fidelity import rows as fidelity_rows  # noqa: E402
+from dumbbell.suites.fidelity import table as fidelity_table  # noqa: E402
+from dumbbell.suites.fidelity.table import Record, Section, Table  # noqa: E402
 from dumbbell.uml import backend as uml  # noqa: E402
+from dumbbell.uml.store import Kernel  # noqa: E402
 from fidelity_page import Cause  # noqa: E402
-from fidelity_table import Record, Section, Table  # noqa: E402
 
 
 def record(linux: list[float], sim: list[float], name: str = "utilization", **more: Any) -> Record:
@@ -87,13 +88,13 @@ def test_what_moved_since_the_stored_table_is_named() -> None:
     assert fidelity_table.moved(before, after) == ["unclear now, holds before", "sim utilization 0.9 -> 0.85"]
 
 
-def test_the_stored_table_reads_back_with_a_line_for_each_run(tmp_path: Path) -> None:
+def test_the_stored_table_reads_back_with_a_line_for_each_row(tmp_path: Path) -> None:
     row = record([0.9, 0.91], [0.92, 0.93], warnings=["tcp_mem"])
     table = Table(sections={"tests": Section(commit="c", kernel="k", seeds=2, rows=[row])}, more={"a": row})
     path = tmp_path / "table.json"
     fidelity_table.write(table, path)
     assert fidelity_table.read(path) == table
-    assert sum("utilization" in line for line in path.read_text().splitlines()) == 8
+    assert sum("utilization" in line for line in path.read_text().splitlines()) == 2
     assert fidelity_table.read(tmp_path / "none.json") == Table()
 
 
@@ -145,7 +146,7 @@ def test_drawn_scenarios_stay_within_their_bounds_and_linux_can_run_them(tmp_pat
 
 
 def test_linux_can_run_the_scenarios_of_the_table() -> None:
-    for row in fidelity_rows.rows([*fidelity_rows.tests(), *fidelity_rows.SMOKE.glob("*.toml")], seeds=1):
+    for row in fidelity_rows.rows([*fidelity_rows.tests(), *fidelity.files_of("smoke")], seeds=1):
         uml.refuse(Request(row.plans[0], "uml"))
 
 
@@ -198,7 +199,7 @@ def test_the_readme_says_what_the_table_comes_to() -> None:
 
 
 def test_page_and_readme_are_those_of_the_stored_table_and_its_causes() -> None:
-    table, causes = fidelity_table.read(), fidelity_page.causes()
+    table, causes = fidelity_table.read(fidelity_page.FILE), fidelity_page.causes()
     page, readme = (file.read_text(encoding="utf-8") for file in (fidelity_page.PAGE, fidelity_page.README))
     assert fidelity_page.complaints(table, causes) == []
     assert fidelity_page.renewed(page, table, causes) == page
@@ -209,7 +210,7 @@ def test_means_are_held_against_the_standard_error_of_their_difference() -> None
     # Variances of 4 and 1 over four seeds: an error of sqrt(5/4).
     sim = [{"utilization": 10.0 + value} for value in (-2.0, 2.0, -1.41421356, 1.41421356)]
     linux = [{"utilization": 7.0 + value} for value in (-1.0, 1.0, -0.707106781, 0.707106781)]
-    mean = fidelity_means.means(sim, linux)["utilization"]
+    mean = fidelity_means.by_figure(sim, linux)["utilization"]
     assert (mean.sim, mean.linux, mean.error) == (10.0, 7.0, 1.118)
     assert (round(mean.difference, 3), round(mean.errors, 2), mean.is_listed) == (0.429, 2.68, False)
     assert fidelity_means.Mean(10.0, 7.0, 0.9).is_listed
@@ -218,10 +219,10 @@ def test_means_are_held_against_the_standard_error_of_their_difference() -> None
 
 def test_means_of_flows_of_one_controller_are_one_figure() -> None:
     run = {"cubic[0] share": 0.2, "cubic[1] share": 0.4, "bbr[2] share": 0.4, "jain": 0.9}
-    found = fidelity_means.means([run, run], [run, run])
+    found = fidelity_means.by_figure([run, run], [run, run])
     assert {name: mean.sim for name, mean in found.items()} == {"cubic share": 0.3, "bbr share": 0.4}
     alone = {"cubic[0] share": 1.0, "cubic[0] srtt_mean_ms": 50.0}
-    assert list(fidelity_means.means([alone, alone], [alone, alone])) == ["cubic srtt_mean_ms"]
+    assert list(fidelity_means.by_figure([alone, alone], [alone, alone])) == ["cubic srtt_mean_ms"]
 
 
 def test_the_page_lists_means_that_chance_does_not_explain() -> None:
@@ -241,27 +242,65 @@ def test_every_tolerance_has_its_word_on_the_page() -> None:
     assert fidelity_page.WORDS.keys() == versus.TOLERANCES.keys()
 
 
-def test_the_page_and_its_causes_are_those_of_the_stored_table() -> None:
-    assert fidelity.main(["page", "--check"]) == 0
+def test_the_page_and_its_causes_are_those_of_the_stored_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["fidelity_page.py", "--check"])
+    assert fidelity_page.main() == 0
 
 
 def test_a_run_is_made_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["run", "--set", "smoke", "--only", "short", "--reference", "sim", "--cache", str(tmp_path), "--need", "1"]
-    assert fidelity.main(given) == 0
+    given = ["fidelity", "--set", "smoke", "--only", "short", "--on", "sim", "--store", str(tmp_path), "--need", "1"]
+    assert main([*given, "--quiet"]) == 0
     first = capsys.readouterr()
-    assert first.err.count("sim ") == 6
-    assert first.out.splitlines()[-1].split()[:4] == ["all", "1", "of", "1"]
-    assert fidelity.main(given) == 0
-    second = capsys.readouterr()
-    assert (second.out, second.err) == (first.out, "")
-    assert fidelity.main([*given, "--cached", "--seeds", "4"]) == 1
-    assert "none smoke-short: not run" in capsys.readouterr().out
+    assert "1 of 1 rows agree in every figure with sim" in first.out
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/*/manifest.json")}
+    assert len(kept) == 6
+    assert main([*given, "--quiet"]) == 0
+    assert capsys.readouterr().out == first.out
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/*/manifest.json")} == kept
+
+
+def test_what_moved_since_a_stored_table_needs_no_kernel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = str(tmp_path / "table.json")
+    given = ["fidelity", "--set", "smoke", "--store", str(tmp_path / "store"), "--quiet"]
+    assert main([*given, "--on", "sim", "--save", table]) == 0
+    capsys.readouterr()
+    assert main([*given, "--against", table, "--stored"]) == 0
+    assert "0 of 4 rows moved" in capsys.readouterr().out
+    changed = Path(table).read_text().replace('"utilization":[0.9', '"utilization":[0.1')
+    Path(table).write_text(changed)
+    assert main([*given, "--against", table, "--stored", "--only", "short|pair"]) in (0, 1)
+    assert "rows moved" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--set", "tsets"], '--set: got "tsets"'),
+        (["--stored"], "--stored: got it without --against FILE"),
+        (["--against", "none.json"], "--against: got none.json"),
+        (["--set", "smoke", "--on", "sim", "--only", "short", "--save", "part.json"], "--save: got a part of a set"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    options: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["fidelity", "--store", "store", "--quiet", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_scenario_of_ones_own_is_rows_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'duration = "2s"\npath = { rate = "10Mbps", rtt = "20ms", buffer = ["1bdp", "2bdp"] }\nflow = [{ cca = "cubic" }]\n'
+    )
+    assert main(["fidelity", str(file), "--on", "sim", "--store", str(tmp_path / "store"), "--json", "--quiet"]) == 0
+    assert [json.loads(line)["row"] for line in capsys.readouterr().out.splitlines()] == [
+        "mine_buffer=1bdp", "mine_buffer=2bdp"
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
-def test_the_simulator_agrees_with_linux_on_a_few_short_rows(tmp_path: Path) -> None:
-    try:
-        fidelity_runs.side("uml")
-    except EngineError as error:
-        pytest.skip(str(error))
-    assert fidelity.main(["run", "--set", "smoke", "--cache", str(tmp_path), "--need", "1"]) == 0
+def test_the_simulator_agrees_with_linux_on_a_few_short_rows(tmp_path: Path, uml_kernel: Kernel) -> None:
+    assert uml_kernel
+    assert main(["fidelity", "--set", "smoke", "--store", str(tmp_path), "--need", "1", "--quiet"]) == 0

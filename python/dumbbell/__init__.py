@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import kernel, plan
     from . import plots as plot
-    from .api import check, compare, find, reproduce, run, sweep
+    from .api import check, compare, fidelity, find, reproduce, run, sweep
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
     from .results.load import Result, Results, load
@@ -59,6 +59,7 @@ _HOME = {
     "check": (".api", "check"),
     "compare": (".api", "compare"),
     "find": (".api", "find"),
+    "fidelity": (".api", "fidelity"),
     "reproduce": (".api", "reproduce"),
     "sweep": (".api", "sweep"),
     "from_dict": (".scenario.file", "from_dict"),
@@ -72,7 +73,7 @@ __all__ = [
     "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
-    "check", "compare", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
+    "check", "compare", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
     "plan", "plot", "ranged", "reproduce", "run", "sweep",
 ]  # fmt: skip
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from dumbbell.comparison import Comparison
     from dumbbell.runs.execute import Watcher
     from dumbbell.runs.job import Job
+    from dumbbell.suites.fidelity.means import Means
+    from dumbbell.suites.fidelity.table import Record, Section
     from dumbbell.suites.reproduce import Reproduced
 
 
@@ -241,6 +243,73 @@ def reproduce(
         words, Path(out), profile=profile, on=on, beside=beside, scale=scale, store=store, workers=jobs,
         progress=shown(is_wanted=progress), each=each,
     )  # fmt: skip
+
+
+def fidelity(
+    files: Sequence[str | Path] = (),
+    *,
+    chosen: str = "tests",
+    seeds: int | None = None,
+    only: str = "",
+    reference: str = "uml",
+    seed: int = 1,
+    count: int = 100,
+    stored: Sequence[Record] | None = None,
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Section | Means:
+    """Hold the simulator against Linux in virtual time, row by row: a `Section` of judged rows, or of the set ``means``
+    the `Means` of many seeds.
+
+    Parameters
+    ----------
+    files
+        Scenario files of one's own, each combination of whose varied values is a row; those of a set unless given.
+    chosen
+        The set: ``tests``, ``random``, ``means``, ``smoke`` or ``both-ways``.
+    seeds
+        Repetitions of each row on each side; 3 unless given, of the set ``means`` 16.
+    only
+        A regular expression: rows whose name has it.
+    reference
+        The back end that stands for Linux, such as ``uml:6.1``.
+    seed, count
+        Of the set ``random``: what it is drawn by, and how many scenarios.
+    stored
+        Rows of a table that was stored: Linux's figures are theirs, and no kernel is needed.
+    store
+        Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given.
+    jobs, progress
+        As `run` takes them.
+
+    Raises
+    ------
+    ScenarioError
+        A file cannot be read as a scenario.
+    EngineError
+        There is no such kernel: ``dumbbell uml build`` makes it.
+    """
+    from dumbbell.suites import fidelity as table
+
+    scratch = Temporary("fidelity") if chosen == "random" and not files else None
+    paths = [Path(file) for file in files] or table.files_of(
+        chosen, seed=seed, count=count, scratch=scratch.path if scratch else None
+    )
+    known: dict[str, Any] = {
+        "only": only, "reference": reference, "store": Store(store), "workers": jobs,
+        "progress": shown(is_wanted=progress, has_kept=True),
+        "seeds": seeds if seeds is not None else table.SEEDS.get(chosen, 3),
+    }  # fmt: skip
+    with interrupts.passed_on(), interrupts.Raised():
+        measured: Section | Means = (
+            table.means_of(paths, **known)
+            if chosen == "means" and not files
+            else table.measured(paths, stored=stored, **known)
+        )
+    if scratch:
+        scratch.remove()
+    return measured
 
 
 def sweep(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .options_host import add_cca, add_kernel, add_shell
 from .options_results import add_export, add_plot, add_report, add_serve, add_show
-from .options_run import add_check, add_compare, add_run, count
+from .options_run import add_check, add_compare, add_run, count, share
 from .options_sweep import add_sweep
 from .options_trace import add_trace
 from .options_uml import add_uml
@@ -101,6 +101,29 @@ def _factor(text: str) -> float:
 def _add_papers(listed: argparse.ArgumentParser) -> None:
     listed.add_argument("id", metavar="ID", nargs="*", help="only these papers or figures")
     listed.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
+
+
+def _add_fidelity(fidelity: argparse.ArgumentParser) -> None:
+    fidelity.add_argument("files", nargs="*", metavar="FILE", help="scenarios of your own instead of a set")
+    fidelity.add_argument(
+        "--set", default="tests", metavar="NAME",
+        help="tests (default: 200 rows), random (drawn), means (of 16 seeds), smoke (a few), both-ways",
+    )  # fmt: skip
+    fidelity.add_argument("--only", default="", metavar="REGEX", help="rows whose name has this")
+    fidelity.add_argument("--seeds", type=count, metavar="N", help="of each row on each side (default: 3; means: 16)")
+    fidelity.add_argument("--seed", type=int, default=1, metavar="N", help="of --set random: what it is drawn by")
+    fidelity.add_argument("--count", type=count, default=100, metavar="N", help="of --set random: how many scenarios")
+    fidelity.add_argument(
+        "--on", default="uml", metavar="BACKEND", help="what stands for Linux: uml (default), or uml:VERSION"
+    )
+    fidelity.add_argument(
+        "--need", type=share, default="0", metavar="SHARE", help="share of rows that must agree for status 0"
+    )
+    fidelity.add_argument("--against", metavar="FILE", help="say what moved since this stored table")
+    fidelity.add_argument("--stored", action="store_true", help="take Linux's figures from it; needs no kernel")
+    fidelity.add_argument("--save", metavar="FILE", help="put what was measured into this table")
+    fidelity.add_argument("--json", action="store_true", help="print one JSON object per row and line")
+    _add_kept(fidelity)
 
 
 def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
@@ -245,6 +268,7 @@ COMMANDS = {
         "papers:demo",
     ),
     "papers": Command("list the figures and tables of papers that can be reproduced", _add_papers, "papers:main"),
+    "fidelity": Command("hold the simulator against Linux, row by row", _add_fidelity, "fidelity:main"),
     "reproduce": Command(
         "run figures of papers, draw them as the paper does, and judge the paper's claims",
         _add_reproduce,

@@ -16,13 +16,8 @@ from dumbbell.scenario.file import from_file
 if TYPE_CHECKING:
     from dumbbell.plan.planned import Planned
 
-ROOT = Path(__file__).resolve().parent.parent
-#: Scenario files of the repository: the table's own, and the few that CI runs.
-TESTS, SMOKE = ROOT / "tests/fidelity", ROOT / "tests/fidelity/smoke"
-#: Scenario files whose means are compared.
-MEANS = TESTS / "means"
-#: Sets that are measured and judged, but not stored in the table.
-BESIDE = {"smoke": SMOKE, "both-ways": TESTS / "both-ways"}
+#: The scenario files; those of other sets lie in folders below it.
+FOLDER = Path(__file__).resolve().parent
 #: Families of controllers that rows are counted by, as the controllers' heads have them; all others are plain.
 FAMILIES = ("BBRv2 family", "BBRv1 family")
 PLAIN = "plain"
@@ -32,55 +27,61 @@ PATHS = ("short transfers", "crowd", "queue discipline", "loss or jitter", "drop
 CROWD = 9
 
 
+Runs = list[dict[str, float]]
+"""Figures of each repetition by name."""
+
+
 class Row(NamedTuple):
-    """One combination: its name, its groups, and its plans."""
+    """One combination: its name, its groups, its plans, and the text that they are made from."""
 
     name: str
     family: str
     path: str
     plans: tuple[Planned, ...]
+    text: str
 
 
 def rows(files: Iterable[Path], *, seeds: int, only: str = "", seed: int | None = None) -> list[Row]:
     """The rows of these files whose name has `only` in it, a regular expression; `seed` instead of that of the
     files.
     """
-    found = []
+    listed = []
     for file in files:
         overrides = (f"repetitions={seeds}", *(() if seed is None else (f"seed={seed}",)))
-        runs = plan.runs(from_file(file, overrides=overrides).scenario)
+        given = from_file(file, overrides=overrides)
+        runs = plan.runs(given.scenario)
         for i in range(0, len(runs), seeds):
             plans = tuple(runs[i : i + seeds])
             name = folder_name(plans[0])
             if re.search(only, name):
-                found.append(Row(name, family(plans[0].plan), path(plans[0].plan), plans))
-    return found
+                listed.append(Row(name, family(plans[0].plan), path(plans[0].plan), plans, given.text))
+    return listed
 
 
 def tests() -> list[Path]:
     """The scenario files of the table; those that take longest come last."""
-    files = sorted(TESTS.glob("*.toml"), key=lambda file: ("gigabit" in file.name, file.name))
+    files = sorted(FOLDER.glob("*.toml"), key=lambda file: ("gigabit" in file.name, file.name))
     return [file for file in files if file != CAUSES]
 
 
 #: Why the rows differ that differ, written by hand.
-CAUSES = TESTS / "causes.toml"
+CAUSES = FOLDER / "causes.toml"
 
 
-def family(made: Mapping[str, Any]) -> str:
+def family(whole: Mapping[str, Any]) -> str:
     """The family of controllers that a plan counts in: of several, the first of `FAMILIES`."""
-    families = {f"{controllers.facts_of(flow['cca']).family} family" for flow in made["flows"]}
+    families = {f"{controllers.facts_of(flow['cca']).family} family" for flow in whole["flows"]}
     return next((name for name in FAMILIES if name in families), PLAIN)
 
 
-def path(made: Mapping[str, Any]) -> str:
+def path(whole: Mapping[str, Any]) -> str:
     """The kind of path that a plan counts in."""
-    flows = made["flows"]
+    flows = whole["flows"]
     stages = [stage for flow in flows for stage in flow["forward"]]
     fits = (
         any(flow["size_bytes"] is not None for flow in flows),
         len(flows) >= CROWD,
-        made["links"][0]["qdisc"]["kind"] != "fifo",
+        whole["links"][0]["qdisc"]["kind"] != "fifo",
         any(stage["kind"] == "loss" or stage.get("jitter") for stage in stages),
         True,
     )

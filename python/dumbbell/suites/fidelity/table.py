@@ -15,22 +15,17 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct, field
 
+from dumbbell.errors import ResultError
 from dumbbell.judge import FAILS, HOLDS, Word
 from dumbbell.judge.versus import Figure, Side, agreement, versus
-from fidelity_means import Means
-from fidelity_rows import FAMILIES, PATHS, PLAIN, ROOT
 
-FILE = ROOT / "docs/fidelity.json"
+from .means import Means
+from .rows import FAMILIES, PATHS, PLAIN, Runs
+
 #: Seeds from which on a row counts as repeated often enough to call a difference chance.
 SEEDS_CHANCE = 10
 #: Significant digits that are kept.
 DIGITS = 5
-
-#: The error of a row whose runs are not kept, where no runs are made.
-NOT_RUN = "not run"
-
-Runs = list[dict[str, float]]
-"""Figures of each repetition by name."""
 
 
 class Record(Struct, kw_only=True, omit_defaults=True):
@@ -73,7 +68,7 @@ class Record(Struct, kw_only=True, omit_defaults=True):
 
 
 def agree(reference: Runs, other: Runs) -> bool:
-    """Whether every figure does."""
+    """True if every figure does."""
     return agreement(versus(Side(reference), Side(other))) == HOLDS
 
 
@@ -109,44 +104,66 @@ class Count(NamedTuple):
     ceiling: list[bool]
 
 
-def read(path: Path = FILE) -> Table:
-    """The stored table; an empty one where there is none."""
-    return msgspec.json.decode(path.read_bytes(), type=Table) if path.exists() else Table()
+def read(path: Path) -> Table:
+    """The stored table; an empty one where there is none. Raises ResultError for another file."""
+    try:
+        whole = json.loads(path.read_bytes()) if path.exists() else {}
+        for record in [
+            *whole.get("more", {}).values(),
+            *(r for s in whole.get("sections", {}).values() for r in s["rows"]),
+        ]:
+            record.update({side: _by_run(record[side]) for side in ("linux", "sim")})
+        return msgspec.convert(whole, Table)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ResultError(f"{path}: no fidelity table: {error}") from None
 
 
-def write(table: Table, path: Path = FILE) -> None:
-    """Store it: a line for each run, so that what changed can be read."""
-    path.write_text(_text(msgspec.to_builtins(table)) + "\n", encoding="utf-8")
+def write(table: Table, path: Path) -> None:
+    """Store it: a line for each row, and of each figure its values by seed."""
+    whole = msgspec.to_builtins(table)
+    for record in [
+        *whole["more"].values(),
+        *(row for section in whole["sections"].values() for row in section["rows"]),
+    ]:
+        record.update({side: _by_figure(record[side]) for side in ("linux", "sim")})
+    path.write_text(_text(whole, depth=4) + "\n", encoding="utf-8")
 
 
-def _text(value: Any, indent: str = "") -> str:
-    """JSON with what holds only plain values on one line."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if not any(isinstance(one, (dict, list)) for one in inner):
-        return json.dumps(value, ensure_ascii=False)
-    deeper = indent + " "
+def _by_figure(runs: Runs) -> dict[str, list[float | None]]:
+    return {name: [run.get(name) for run in runs] for name in dict.fromkeys(name for run in runs for name in run)}
+
+
+def _by_run(figures: dict[str, list[float | None]]) -> Runs:
+    count = max(map(len, figures.values()), default=0)
+    return [{name: values[i] for name, values in figures.items() if values[i] is not None} for i in range(count)]  # type: ignore[misc]
+
+
+def _text(value: Any, depth: int) -> str:
+    """JSON whose outer levels have a line for each item."""
+    is_row = isinstance(value, dict) and (depth < 2 or "row" in value)
+    if not depth or not isinstance(value, (dict, list)) or not value or is_row:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     if isinstance(value, list):
-        lines = [deeper + _text(one, deeper) for one in value]
-        return "[\n" + ",\n".join(lines) + f"\n{indent}]"
-    lines = [f"{deeper}{json.dumps(name, ensure_ascii=False)}: {_text(one, deeper)}" for name, one in value.items()]
-    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+        return "[\n" + ",\n".join(_text(item, 0) for item in value) + "\n]"
+    lines = [f"{json.dumps(name, ensure_ascii=False)}: {_text(item, depth - 1)}" for name, item in value.items()]
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
-def rounded(figures: Mapping[str, float]) -> dict[str, float]:
+def rounded(figures: Mapping[str, float | None]) -> dict[str, float]:
     """Figures as they are stored."""
-    return {name: float(f"{value:.{DIGITS}g}") for name, value in figures.items()}
+    return {name: float(f"{value:.{DIGITS}g}") for name, value in figures.items() if value is not None}
 
 
 def counts(rows: Iterable[Record]) -> dict[str, Count]:
     """By family, by kind of path, and of all."""
     rows = list(rows)
-    found = {}
+    counted = {}
     for name, belongs in _groups():
         members = [row for row in rows if belongs(row)]
         if members:
             singles = [agrees for row in members for agrees in row.single()]
             ceiling = [agrees for row in members for agrees in row.ceiling()]
-            found[name] = Count(
+            counted[name] = Count(
                 len(members),
                 sum(row.word == HOLDS for row in members),
                 sum(row.word == FAILS for row in members),
@@ -154,7 +171,7 @@ def counts(rows: Iterable[Record]) -> dict[str, Count]:
                 singles,
                 ceiling,
             )
-    return found
+    return counted
 
 
 def _groups() -> Iterator[tuple[str, Callable[[Record], bool]]]:
@@ -167,7 +184,7 @@ def _groups() -> Iterator[tuple[str, Callable[[Record], bool]]]:
 
 def moved(before: Record, after: Record) -> list[str]:
     """What of a row is otherwise than it was: the verdict, and means of either side by more than rounding."""
-    found = [] if before.word == after.word else [f"{after.word} now, {before.word} before"]
+    texts = [] if before.word == after.word else [f"{after.word} now, {before.word} before"]
     was = {figure.name: figure for figure in before.figures()}
     for figure in after.figures():
         old = was.get(figure.name)
@@ -178,5 +195,5 @@ def moved(before: Record, after: Record) -> list[str]:
             if not math.isclose(new, value, rel_tol=10**-4, abs_tol=1e-9) and not (
                 math.isnan(new) and math.isnan(value)
             ):
-                found.append(f"{side} {figure.name} {value:.4g} -> {new:.4g}")
-    return found
+                texts.append(f"{side} {figure.name} {value:.4g} -> {new:.4g}")
+    return texts

@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from dumbbell.judge import FAILS
+from dumbbell.judge.rule import Tolerance, decide
 from dumbbell.judge.versus import kind
+from dumbbell.results.statistic import Interval
 
 if TYPE_CHECKING:
-    from fidelity_table import Runs
+    from .rows import Runs
 
-#: Seeds of each row.
-SEEDS = 16
-#: Standard errors beyond which a difference is listed: chance alone is beyond them in about one of 200 figures.
+#: Half of a difference's interval, in standard errors: chance alone is beyond it in about one of 200 figures.
 ERRORS = 3.0
 #: Differences that are never listed, as a part of Linux's figure.
 LEAST = 0.002
+
+#: Repetitions of which a mean is stored without their values: enough for an interval.
+_MANY = 10
 
 #: Kinds of figures, as the pages call them, in the order of the table of means.
 WORDS = {
@@ -59,8 +63,9 @@ class Mean(Struct, array_like=True):
 
     @property
     def is_listed(self) -> bool:
-        """Beyond chance, and large enough to matter."""
-        return self.errors > ERRORS and abs(self.difference) > LEAST
+        """True if the judge says that they differ: beyond the tolerance, with an interval that excludes it."""
+        apart = Interval(self.sim - self.linux, ERRORS * self.error, _MANY)
+        return decide(apart, Tolerance(share=LEAST).at(self.linux)) == FAILS
 
 
 class Means(Struct, kw_only=True):
@@ -73,7 +78,7 @@ class Means(Struct, kw_only=True):
     failed: dict[str, str] = field(default_factory=dict)
 
 
-def means(sim: Runs, linux: Runs) -> dict[str, Mean]:
+def by_figure(sim: Runs, linux: Runs) -> dict[str, Mean]:
     """The figures that both sides have in every run; those of the flows of one controller as their mean."""
     one, other = list(map(_by_controller, sim)), list(map(_by_controller, linux))
     names = [name for name in other[0] if all(name in run for run in (*one, *other))]
