@@ -52,7 +52,7 @@ static inline u32 cca_rol(u32 v, unsigned int bits)
 	return v << bits | v >> (32 - bits);
 }
 
-/* A round of lookup3's mixing: `from` into `to`, turned by so many bits. */
+/* One round of lookup3's mixing: `from` into `to`, rotated by `bits` bits. */
 #define CCA_JHASH_MIX(to, from, next, bits) \
 	do {                                \
 		to -= from;                 \

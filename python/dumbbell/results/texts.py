@@ -65,7 +65,7 @@ def several(size: str, name: str, count: int) -> str:
 
 
 def lacking_text(name: str, lacking: int, rows: int) -> str:
-    """The note that in so many of the rows some repetitions lack a figure."""
+    """Note that says in how many rows some repetitions lack a figure."""
     where = f"{lacking} of {rows} rows" if rows > 1 else "the row"
     return f"{name}: in {where} some repetitions have none, and the mean is of the others"
 

@@ -1,4 +1,4 @@
-"""Calls of controllers in Python that do not return: noticed by a thread beside them."""
+"""Watchdog of controllers in Python: a thread notices calls that do not return."""
 
 from __future__ import annotations
 

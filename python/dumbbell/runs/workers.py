@@ -171,7 +171,7 @@ class Workers:
             self._lost_jobs += 1
 
     def _start_another(self) -> Iterator[int]:
-        """Start a process in place of one that was lost, where jobs may be left; the file of its news."""
+        """Start a process that replaces a lost one, where jobs may be left; return the file of its news."""
         if self._lost_jobs and self._take >= 0 and len(self._done) < len(self._jobs):
             self._lost_jobs -= 1
             with interrupts.Held():
