@@ -136,7 +136,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
             [],
             (
                 "dumbbell: wanted a command: run, compare, sweep, store, check, show, plot, report, serve, export, cca, kernel, uml,"
-                " shell, schema, demo, papers, reproduce, gallery, new, trace, completion, "
+                " shell, schema, demo, papers, fidelity, reproduce, gallery, new, trace, completion, "
             ),
         ),
     ],
