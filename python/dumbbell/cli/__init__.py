@@ -24,10 +24,10 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         return argparse.Namespace(command="version")
     if argv and argv[0] in COMMANDS:
         return parser(argv[0]).parse_args(argv[1:], argparse.Namespace(command=argv[0]))
-    made = parser()
-    arguments = made.parse_args(argv)
+    whole = parser()
+    arguments = whole.parse_args(argv)
     if not arguments.version:
-        made.error(f"wanted a command: {', '.join(COMMANDS)}")
+        whole.error(f"wanted a command: {', '.join(COMMANDS)}")
     return argparse.Namespace(command="version")
 
 

@@ -292,15 +292,15 @@ COMMANDS = {
 def parser(name: str | None = None) -> argparse.ArgumentParser:
     """The parser of one command, or of all of them."""
     if name is not None:
-        one = _Parser(prog=f"dumbbell {name}", description=_sentence(COMMANDS[name].text))
-        COMMANDS[name].add(one)
-        return one
-    made = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
-    made.add_argument("--version", action="store_true", help="print versions and exit")
-    commands = made.add_subparsers(dest="command", metavar="COMMAND")
+        alone = _Parser(prog=f"dumbbell {name}", description=_sentence(COMMANDS[name].text))
+        COMMANDS[name].add(alone)
+        return alone
+    whole = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
+    whole.add_argument("--version", action="store_true", help="print versions and exit")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND")
     for each, command in COMMANDS.items():
         command.add(commands.add_parser(each, help=command.text, description=_sentence(command.text)))
-    return made
+    return whole
 
 
 def _sentence(text: str) -> str:

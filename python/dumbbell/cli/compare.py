@@ -101,7 +101,7 @@ def _check_kind(kind: str, names: list[str], scenarios: list[Given]) -> None:
     others = ", ".join(name for name in plots.SINGLE if name != kind)
     for name in names:
         if not backends.kind(name).has_states:
-            told = ", ".join(one for one, kind in backends.KINDS.items() if kind.has_states)
+            told = ", ".join(name_ for name_, kind in backends.KINDS.items() if kind.has_states)
             raise wrong(
                 "--plot",
                 kind,
@@ -176,7 +176,7 @@ def _pictures(out: Path, names: list[str], kind: str) -> str:
     """Draw each run of all back ends below each other, to one scale; says where."""
     from dumbbell import plots
 
-    made = 0
+    count = 0
     for results in zip(*(load(out / name) for name in names), strict=True):
         try:
             figure = plots.stack(
@@ -189,5 +189,5 @@ def _pictures(out: Path, names: list[str], kind: str) -> str:
             note(f"{results[0].folder.name}: no picture: {error}")
             continue
         plots.save(figure, out / f"{results[0].folder.name}.png")
-        made += 1
-    return f"{made} picture{'' if made == 1 else 's'} in {out}"
+        count += 1
+    return f"{count} picture{'' if count == 1 else 's'} in {out}"

@@ -72,27 +72,27 @@ class Changed(NamedTuple):
         return ["scenario", *keys, *place, "n_before", "n_after", *measured], lines
 
 
-def changed(found: Sequence[Side], names: Sequence[str], *, by: str | None, only: str | None) -> Changed:
+def changed(sides: Sequence[Side], names: Sequence[str], *, by: str | None, only: str | None) -> Changed:
     """Compare two folders by these figures, or the usual ones. Raises ScenarioError where they share no experiment."""
     wanted = list(names or shown("diff"))
-    by = by or figures.default_by(run for _, runs in found for run in runs)
-    before, after = ([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)] for _, runs in found)
+    by = by or figures.default_by(run for _, runs in sides for run in runs)
+    before, after = ([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)] for _, runs in sides)
     changes, gone, come = changing.changes(before, after, wanted)
     if not changes:
-        folders = " and ".join(folder for folder, _ in found)
+        folders = " and ".join(folder for folder, _ in sides)
         raise ScenarioError("--diff", f"{folders} have no scenario with the same varied values in common")
     if not names:
         changes = [change for change in changes if not change.is_idle]
-    return Changed(found, changes, (gone, come))
+    return Changed(sides, changes, (gone, come))
 
 
-def refuse(found: Sequence[Side], options: Mapping[str, Any]) -> None:
+def refuse(sides: Sequence[Side], options: Mapping[str, Any]) -> None:
     """Raise ScenarioError for options that mean nothing here, and unless there are two folders."""
     for option, why in _NOT_HERE.items():
         if options[option]:
             raise ScenarioError(f"--{option}", f"{why}, so it does not go with --diff")
-    if len(found) != 2:
-        raise ScenarioError("--diff", f"got {len(found)} folders, wanted two: before and after")
+    if len(sides) != 2:
+        raise ScenarioError("--diff", f"got {len(sides)} folders, wanted two: before and after")
 
 
 def _columns(after: Side, changes: Sequence[Change]) -> list[Column]:
@@ -111,9 +111,9 @@ def _columns(after: Side, changes: Sequence[Change]) -> list[Column]:
     return columns
 
 
-def _said(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
+def _said(sides: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
     """Of what the table is: the part of the runs, how many there are, and how their intervals are made."""
-    parts = [windows(runs) for _, runs in found]
+    parts = [windows(runs) for _, runs in sides]
     if parts[0] != parts[1]:
         yield " and ".join(part or "whole runs" for part in parts)
     elif parts[0]:
@@ -132,13 +132,13 @@ def _said(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
     yield f"{intervals}, * where that excludes zero"
 
 
-def _numbers(found: Iterator[int]) -> str:
+def _numbers(numbers: Iterator[int]) -> str:
     """These numbers in short: ``5``, ``3 to 5``."""
-    all_of = sorted(set(found))
+    all_of = sorted(set(numbers))
     return f"{all_of[0]}" if len(all_of) == 1 else f"{all_of[0]} to {all_of[-1]}"
 
 
-def _notes(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
+def _notes(sides: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
     """What is to be known of the figures."""
     chance = changing.chance(changes)
     if chance:
@@ -148,7 +148,7 @@ def _notes(found: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
         lacking = sum(any(side.lacking(name) for side in (change.before, change.after)) for change in of_name)
         if lacking:
             yield lacking_text(name, lacking, len(of_name))
-    for folder, runs in found:
+    for folder, runs in sides:
         for note in notes_of_runs(runs):
             yield f"{folder}: {note}"
 
@@ -159,8 +159,8 @@ def _same_flow(one: Row, other: Row) -> bool:
 
 def _mean(row: Row, name: str) -> Interval | None:
     """A figure without its interval."""
-    found = row.values.get(name)
-    return None if found is None else Interval(found.mean, float("nan"), found.n)
+    interval = row.values.get(name)
+    return None if interval is None else Interval(interval.mean, float("nan"), interval.n)
 
 
 def _signed(change: Change) -> str:

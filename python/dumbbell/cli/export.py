@@ -19,11 +19,11 @@ def main(arguments: argparse.Namespace) -> int:
     path = Path(arguments.output)
     if path.is_dir() or not path.parent.is_dir():
         raise wrong("--output", str(path), "a file in a folder that exists")
-    found = load(arguments.run)
-    if len(found) != 1:
-        names = ", ".join(run.folder.name for run in found[:4]) + (", ..." if len(found) > 4 else "")
-        raise wrong("RUN", arguments.run, f"the folder of one run; it holds {len(found)}: {names}")
-    data = perfetto.trace(found[0])
+    runs = load(arguments.run)
+    if len(runs) != 1:
+        names = ", ".join(run.folder.name for run in runs[:4]) + (", ..." if len(runs) > 4 else "")
+        raise wrong("RUN", arguments.run, f"the folder of one run; it holds {len(runs)}: {names}")
+    data = perfetto.trace(runs[0])
     try:
         with written_whole(path) as beside:
             beside.write_bytes(data)

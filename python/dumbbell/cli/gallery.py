@@ -26,8 +26,8 @@ def main(arguments: argparse.Namespace) -> int:
 
 def show(entries: list[gallery.Entry], words: list[str]) -> int:
     """A line each of those that mention all words."""
-    found = [entry for entry in entries if all(entry.mentions(word) for word in words)]
-    if not found:
+    mentioned = [entry for entry in entries if all(entry.mentions(word) for word in words)]
+    if not mentioned:
         note(f"no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all")
         return BAD_INPUT
     from rich.table import Table
@@ -37,7 +37,7 @@ def show(entries: list[gallery.Entry], words: list[str]) -> int:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column()
-    for entry in found:
+    for entry in mentioned:
         table.add_row(entry.name, entry.summary)
     console().print(table)
     return OK

@@ -50,30 +50,30 @@ def lines() -> Iterator[str]:
         yield from (".TP", f".B {status}", roff(meaning))
 
 
-def _command(name: str, made: argparse.ArgumentParser, level: str = ".SH") -> Iterator[str]:
+def _command(name: str, command: argparse.ArgumentParser, level: str = ".SH") -> Iterator[str]:
     """The section of a command, then those of its actions."""
     yield f'{level} "{roff(name)}"'
-    yield roff(made.description or "")
-    usage = " ".join(made.format_usage().removeprefix("usage: ").split())
+    yield roff(command.description or "")
+    usage = " ".join(command.format_usage().removeprefix("usage: ").split())
     yield from (".PP", f"Usage: {roff(usage)}")
     actions = [
         action
-        for action in made._actions
+        for action in command._actions
         if action.help not in (None, argparse.SUPPRESS) and "--help" not in action.option_strings
     ]
-    inner = [action for action in made._actions if isinstance(action, argparse._SubParsersAction)]
-    formatter = made._get_formatter()
+    inner = [action for action in command._actions if isinstance(action, argparse._SubParsersAction)]
+    formatter = command._get_formatter()
     for action in actions:
         if action in inner:
             continue
         heading = formatter._format_action_invocation(action)
         yield from (".TP", rf"\fB{roff(heading)}\fR", roff(formatter._expand_help(action)))
     for action in inner:
-        for word, one in action.choices.items():
-            one.description = one.description or next(
+        for word, below in action.choices.items():
+            below.description = below.description or next(
                 choice.help for choice in action._choices_actions if choice.dest == word
             )
-            yield from _command(f"{name} {word}", one, ".SS")
+            yield from _command(f"{name} {word}", below, ".SS")
 
 
 def roff(text: str) -> str:

@@ -30,7 +30,7 @@ def main(arguments: argparse.Namespace) -> int:
     texts = [text_of(name) for name in suites.chosen(arguments.id or ["all"])]
     if arguments.json:
         for text in texts:
-            claims = [{"id": one.id, "text": one.text, "expected": one.wanted} for one in text.claims]
+            claims = [{"id": claim.id, "text": claim.text, "expected": claim.wanted} for claim in text.claims]
             print(json.dumps({"id": text.id, "title": text.title, "item": text.item, "claims": claims}))
         return OK
     from rich import box

@@ -71,14 +71,14 @@ def chosen(runs: Results, asked: str | None) -> Results:
     if asked is None or asked == "all":
         return runs
     names = [run.folder.name for run in runs]
-    found = [run for run in runs if run.folder.name == asked]
-    if not found and any(sign in asked for sign in "*?["):
-        found = [run for run in runs if fnmatchcase(run.folder.name, asked)]
-    elif not found and asked.isdecimal() and int(asked) < len(runs):
-        found = [runs[int(asked)]]
-    elif not found:
-        found = [run for run in runs if run.folder.name.startswith(asked)] if asked else []
-    if not found:
+    matching = [run for run in runs if run.folder.name == asked]
+    if not matching and any(sign in asked for sign in "*?["):
+        matching = [run for run in runs if fnmatchcase(run.folder.name, asked)]
+    elif not matching and asked.isdecimal() and int(asked) < len(runs):
+        matching = [runs[int(asked)]]
+    elif not matching:
+        matching = [run for run in runs if run.folder.name.startswith(asked)] if asked else []
+    if not matching:
         shown = ", ".join(names[:4]) + (f", ... ({len(names)} in all)" if len(names) > 4 else "")
         raise wrong(
             "--run",
@@ -86,15 +86,14 @@ def chosen(runs: Results, asked: str | None) -> Results:
             f"a name, its beginning, a pattern, a number from 0 to {len(names) - 1}, or all, of: {shown}",
             names,
         )
-    if len(found) > 1 and not any(sign in asked for sign in "*?["):
-        shown = ", ".join(run.folder.name for run in found[:4])
+    if len(matching) > 1 and not any(sign in asked for sign in "*?["):
+        shown = ", ".join([*(run.folder.name for run in matching[:4]), *(["..."] if len(matching) > 4 else [])])
         raise wrong(
             "--run",
             asked,
-            f"the beginning of one run; {len(found)} begin so ({shown}{', ...' if len(found) > 4 else ''}); '{asked}*'"
-            " takes them all",
+            f"the beginning of one run; {len(matching)} begin so ({shown}); '{asked}*' takes them all",
         )
-    return Results(found)
+    return Results(matching)
 
 
 def _settings(kind: str, given: Mapping[str, Any], window: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:

@@ -132,10 +132,10 @@ def cell(name: str, value: Interval | None) -> str:
 
 def head(name: str, *, several: bool) -> tuple[str, ...]:
     """The heading of a figure: what, of what over several flows, in which unit."""
-    one = figure(name)
-    how = one.over if several and "_flow_" not in name else ""  # whose title says it
-    words = one.title.rsplit(" ", 1) if " " in one.title else [one.title]
-    below = " ".join(part for part in (one.unit, words[1] if len(words) > 1 else "", how) if part)
+    known = figure(name)
+    how = known.over if several and "_flow_" not in name else ""  # whose title says it
+    words = known.title.rsplit(" ", 1) if " " in known.title else [known.title]
+    below = " ".join(part for part in (known.unit, words[1] if len(words) > 1 else "", how) if part)
     return (words[0], below) if below else (words[0],)
 
 
@@ -155,12 +155,12 @@ def keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
         else []
     )
     columns += [("n", [str(row.n) for _, row in rows])] if len({row.n for _, row in rows}) > 1 else []
-    made: list[Column] = []
+    drawn: list[Column] = []
     above = [False] * len(rows)
     for name, cells in columns:
-        above = [i > 0 and cells[i] == cells[i - 1] and (above[i] or not made) for i in range(len(cells))]
-        made.append(Column(name, (name,), ["" if above[i] else cells[i] for i in range(len(cells))], right=False))
-    return [*made, Column("flow", ("flow",), [row.label for _, row in rows], right=False)]
+        above = [i > 0 and cells[i] == cells[i - 1] and (above[i] or not drawn) for i in range(len(cells))]
+        drawn.append(Column(name, (name,), ["" if above[i] else cells[i] for i in range(len(cells))], right=False))
+    return [*drawn, Column("flow", ("flow",), [row.label for _, row in rows], right=False)]
 
 
 def shortened(keys: Sequence[str], runs: Sequence[Measured]) -> list[str]:
@@ -168,8 +168,8 @@ def shortened(keys: Sequence[str], runs: Sequence[Measured]) -> list[str]:
     ``access.rate`` for ``link[0].rate`` where that link is called "access" in all runs. Others stay as they are: the
     last word of ``host.qdisc`` alone would be the path's.
     """
-    found = [_short(key, runs) for key in keys]
-    return [short if found.count(short) == 1 else key for key, short in zip(keys, found)]
+    shorts = [_short(key, runs) for key in keys]
+    return [short if shorts.count(short) == 1 else key for key, short in zip(keys, shorts)]
 
 
 def _short(key: str, runs: Sequence[Measured]) -> str:
@@ -186,13 +186,13 @@ def _same_run(one: Row, other: Row) -> bool:
 
 def _of_runs(parts: Sequence[Part]) -> list[list[Row]]:
     """The rows of each run, or of the repetitions of one, which follow each other."""
-    made: list[list[Row]] = []
+    groups: list[list[Row]] = []
     for part in parts:
         for i, row in enumerate(part.rows):
             if i == 0 or not _same_run(row, part.rows[i - 1]):
-                made.append([])
-            made[-1].append(row)
-    return made
+                groups.append([])
+            groups[-1].append(row)
+    return groups
 
 
 def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
@@ -216,8 +216,8 @@ def windows(runs: Sequence[Measured]) -> str:
     """The part of the runs that their figures cover; nothing where that is all of them."""
     if not any(run.window for run in runs):
         return ""
-    found = {run.window or (0.0, run.result.plan.duration_s) for run in runs}
-    return "windows differ" if len(found) > 1 else "{:g} to {:g} s".format(*found.pop())
+    spans = {run.window or (0.0, run.result.plan.duration_s) for run in runs}
+    return "windows differ" if len(spans) > 1 else "{:g} to {:g} s".format(*spans.pop())
 
 
 def _of_both_directions(parts: Sequence[Part], there: Collection[str]) -> list[str]:
@@ -235,17 +235,17 @@ def notes_of_runs(runs: Sequence[Measured], told: Collection[str] = ()) -> list[
     of_several = [(run, len(run.result.plan.flows)) for run in runs if len(run.result.plan.flows) > 1]
     counted = {(int(figure("jain_flows").value(run) or 0), count) for run, count in of_several}
     partial = sorted((some, of) for some, of in counted if some < of)
-    made = []
+    notes = []
     if partial and len(counted) == 1:
         some, of = partial[0]
         who = f"{some} of {of} flows"
-        made.append(
+        notes.append(
             f"Jain's index is of {who}, those active throughout"
             if some > 1
             else f"no Jain's index: {who} were active throughout"
         )
     elif partial:
-        made.append(
+        notes.append(
             "Jain's index is of the flows active throughout, which differ from run to run (--columns jain,jain_flows)"
         )
     warnings: dict[str, list[str]] = {}
@@ -253,7 +253,7 @@ def notes_of_runs(runs: Sequence[Measured], told: Collection[str] = ()) -> list[
         for warning in run.result.warnings:
             if warning not in told:
                 warnings.setdefault(warning, []).append(_named(run))
-    return made + [
+    return notes + [
         f"warning: {of[0]}{f' and {len(of) - 1} more' if len(of) > 1 else ''}: {warning}"
         for warning, of in warnings.items()
     ]
@@ -299,7 +299,7 @@ def _links(parts: Sequence[Part]) -> str:
         return ""
     columns = _line_columns(parts, list(cells), "link")
     for name in names:
-        samples = [Sample(tuple(one[name] for one in same)) for same in cells.values()]
+        samples = [Sample(tuple(values_of[name] for values_of in same)) for same in cells.values()]
         texts = [cell(name, sample.interval) if sample.known else "" for sample in samples]
         columns.append(Column(name, head(name, several=False), texts))
     return "\n" + table.text(columns)

@@ -39,20 +39,20 @@ def main(arguments: argparse.Namespace) -> int:
     """The figures of the folders in `arguments`."""
     names = _names(arguments.columns)
     start, end = option_s("--from", arguments.start), option_s("--to", arguments.end)
-    found = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in arguments.dirs]
+    sides = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in arguments.dirs]
     for folder in arguments.dirs:
         missing = manifest.unfinished(Path(folder))
         if missing:
             note(f"{folder}: {missing}; the command that made it runs the rest with --out {folder} --resume")
     form = Form.of(vars(arguments))
     if arguments.diff:
-        diff.refuse(found, vars(arguments))
-        write(diff.changed(found, names, by=arguments.by, only=arguments.flows), form)
+        diff.refuse(sides, vars(arguments))
+        write(diff.changed(sides, names, by=arguments.by, only=arguments.flows), form)
         return OK
-    every = names or _defaults([run for _, runs in found for run in runs])
+    every = names or _defaults([run for _, runs in sides for run in runs])
     asked = Asked.of(vars(arguments))
-    refuse_conditions(asked, (run.result.plan for _, runs in found for run in runs))
-    parts = [_part(folder, runs, _and_conditions(every, asked), asked) for folder, runs in found]
+    refuse_conditions(asked, (run.result.plan for _, runs in sides for run in runs))
+    parts = [_part(folder, runs, _and_conditions(every, asked), asked) for folder, runs in sides]
     if arguments.where and not any(part.rows for part in parts):
         note(f"no row has {' and '.join(arguments.where)}")
     write(Rows(parts, every, asked, names), form)
@@ -198,8 +198,8 @@ class Rows(NamedTuple):
 
         def record(folder: str, row: Row) -> list[object]:
             intervals = [row.values.get(name) for name in self.names]
-            means = [one and one.mean for one in intervals]
-            halves = [one and one.half for one in intervals] if is_repeated else []
+            means = [interval and interval.mean for interval in intervals]
+            halves = [interval and interval.half for interval in intervals] if is_repeated else []
             return [
                 folder, row.scenario, *map(row.vary_text, keys), *(getattr(row, name) for name in what), *means, *halves
             ]  # fmt: skip

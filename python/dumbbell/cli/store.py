@@ -54,18 +54,18 @@ def _sum(runs: list[Kept]) -> str:
 
 
 def _row(run: Kept) -> dict[str, Any]:
-    made = run.made.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {**run._asdict(), "folder": str(run.folder), "made": made}
+    when = run.made.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {**run._asdict(), "folder": str(run.folder), "made": when}
 
 
 def _columns(runs: list[Kept]) -> list[Column]:
     rows = [_row(run) for run in runs]
-    found = {True: "yes", False: "no", None: "?"}
+    words = {True: "yes", False: "no", None: "?"}
     return [
         Column("key", ("key",), [run.key[:_SHOWN] for run in runs], right=False),
         Column("name", ("scenario",), [run.name for run in runs], right=False),
         Column("on", ("on",), [run.on for run in runs], right=False),
         Column("size", ("kB",), [f"{run.bytes / 1e3:.0f}" for run in runs]),
         Column("made", ("made",), [row["made"] for row in rows], right=False),
-        Column("found", ("found",), [found[run.is_current] for run in runs], right=False),
+        Column("found", ("found",), [words[run.is_current] for run in runs], right=False),
     ]

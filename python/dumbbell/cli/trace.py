@@ -104,9 +104,9 @@ def _convert(files: Sequence[File], form: str, output: str, opportunity: str | N
 
     _say(files, is_same=form == "mahimahi")
     size = units.FRAME_BYTES if opportunity is None else units.size_bytes(opportunity)
-    made = trace_convert.convert(files, form, size)
-    _write(output, made.text)
-    for lost in made.lost:
+    converted = trace_convert.convert(files, form, size)
+    _write(output, converted.text)
+    for lost in converted.lost:
         note(f"lost: {lost}")
 
 
@@ -119,11 +119,11 @@ def _plot(files: Sequence[File], output: str) -> None:
 
     drawn = []
     for file in files:
-        for one in file.series:
-            scale = UNITS[one.quantity][1]
-            name = printable(one.name) if len(files) == 1 else f"{file.path.name}: {printable(one.name)}"
-            values = [value / scale for _, value in one.points]
-            drawn.append((name, one.quantity, [at / 1e9 for at, _ in one.points], values, one.length_ns / 1e9))
+        for series in file.series:
+            scale = UNITS[series.quantity][1]
+            name = printable(series.name) if len(files) == 1 else f"{file.path.name}: {printable(series.name)}"
+            values = [value / scale for _, value in series.points]
+            drawn.append((name, series.quantity, [at / 1e9 for at, _ in series.points], values, series.length_ns / 1e9))
     caption = ", ".join(f"{file.path.name} ({units.span_text(file.length_ns)})" for file in files)
     style.save(recording(drawn, caption), Path(output))
     print(output)

@@ -31,10 +31,10 @@ class Made(NamedTuple):
 
 def convert(files: Sequence[File], form: str, opportunity_bytes: int) -> Made:
     """These files as one in that form; raises ScenarioError where it cannot hold what they have."""
-    series = [one for file in files for one in file.series]
+    series = [column for file in files for column in file.series]
     lost = [f"{file.path}: {note}" for file in files for note in file.ignored]
     if form == "csv":
-        lost += [closing for one in series for closing in _closing(one)]
+        lost += [closing for column in series for closing in _closing(column)]
         lost += [
             f"{file.path}: the times of single opportunities; a row has the mean rate of a bin (--bin)"
             for file in files
@@ -42,21 +42,23 @@ def convert(files: Sequence[File], form: str, opportunity_bytes: int) -> Made:
         ]
         return Made(table(series), tuple(lost))
     wanted = ("rate",) if form == "mahimahi" else ("delay", "rtt")
-    chosen = [one for name in wanted for one in series if one.quantity == name]
+    chosen = [column for name in wanted for column in series if column.quantity == name]
     if len(chosen) != 1 and not (len(chosen) == 2 and form == "leoreplayer"):
-        names = listed_names([one.name for one in series])
+        names = listed_names([column.name for column in series])
         raise wrong("--to", form, f"a file with one {wanted[0]} (it has {names}); --column chooses")
-    one = chosen[0]
+    column = chosen[0]
     lost += [
-        f"column {printable(other.name)}: a file of {form} has no place for it" for other in series if other is not one
+        f"column {printable(other.name)}: a file of {form} has no place for it"
+        for other in series
+        if other is not column
     ]
-    source = next(file for file in files if any(other is one for other in file.series))
+    source = next(file for file in files if any(other is column for other in file.series))
     if form == "mahimahi" and source.has_opportunities:
         if source.times_ms:
             return Made("".join(f"{ms}\n" for ms in source.times_ms), tuple(lost))
         lost.append(f"{source.path}: the times of single opportunities, which are spread evenly over a bin (--bin)")
-    made = _mahimahi(one, opportunity_bytes) if form == "mahimahi" else _leoreplayer(one)
-    return Made(made.text, (*lost, *_closing(one), *made.lost))
+    converted = _mahimahi(column, opportunity_bytes) if form == "mahimahi" else _leoreplayer(column)
+    return Made(converted.text, (*lost, *_closing(column), *converted.lost))
 
 
 def _closing(series: Series) -> list[str]:
@@ -72,16 +74,17 @@ def _closing(series: Series) -> list[str]:
 def table(all_series: Sequence[Series]) -> str:
     """A CSV with a row for each time at which a value begins; a cell is empty where the value before it still holds."""
     names = _headings(all_series)
-    held = [dict(one.points) for one in all_series]
-    times = sorted({at for one in held for at in one})
-    if len({one.length_ns for one in all_series}) > 1:
-        lengths = ", ".join(units.span_text(one.length_ns) for one in all_series)
+    held = [dict(column.points) for column in all_series]
+    times = sorted({at for column in held for at in column})
+    if len({column.length_ns for column in all_series}) > 1:
+        lengths = ", ".join(units.span_text(column.length_ns) for column in all_series)
         raise wrong("convert", lengths, "files of one length: a table has one end")
     ends = [at for at in times if at < all_series[0].length_ns] or times[:1]
     lines = [",".join(["time_s", *names])]
     for at in _with_last(ends, all_series[0].length_ns):
         cells = [
-            decimal(one[at], UNITS[series.quantity][1]) if at in one else "" for one, series in zip(held, all_series)
+            decimal(column[at], UNITS[series.quantity][1]) if at in column else ""
+            for column, series in zip(held, all_series)
         ]
         lines.append(",".join([decimal(at, 10**9), *cells]))
     return "\n".join(lines) + "\n"
@@ -101,13 +104,13 @@ def _with_last(times: Sequence[int], length_ns: int) -> Iterator[int]:
 def _headings(all_series: Sequence[Series]) -> list[str]:
     """Names of columns, such as rate_mbps, delay_up_ms, and rtt_2_ms for the second of a kind."""
     seen: dict[str, int] = {}
-    made = []
-    for one in all_series:
-        head = "_".join(word for word in (one.quantity, one.direction) if word)
+    names = []
+    for column in all_series:
+        head = "_".join(word for word in (column.quantity, column.direction) if word)
         seen[head] = seen.get(head, 0) + 1
         number = [str(seen[head])] if seen[head] > 1 else []
-        made.append("_".join([head, *number, UNITS[one.quantity][0]]))
-    return made
+        names.append("_".join([head, *number, UNITS[column.quantity][0]]))
+    return names
 
 
 def decimal(value: int, scale: int) -> str:

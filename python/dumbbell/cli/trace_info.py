@@ -29,38 +29,38 @@ def described(file: File) -> str:
     lines += [f"gaps: {_gaps(file)}"]
     lines += [f"not used: {note}" for note in file.ignored]
     lines += [note.text for note in file.said]
-    lines += [one for one in (file.why, file.assumed) if one]
+    lines += [note_text for note_text in (file.why, file.assumed) if note_text]
     return "\n".join(lines)
 
 
 def as_json(file: File) -> str:
     """The same as one line of JSON, in the units of the columns."""
-    made: dict[str, Any] = {
+    told: dict[str, Any] = {
         "file": str(file.path),
         "format": file.form,
         "length_s": file.length_ns / 1e9,
         "rows": file.rows,
-        "series": [{"name": one.name, "quantity": one.quantity, **_figures(one)} for one in file.series],
+        "series": [{"name": column.name, "quantity": column.quantity, **_figures(column)} for column in file.series],
         "gaps": [[at / 1e9, ns / 1e9] for at, ns in file.gaps],
         "notes": [*file.ignored, *(note.text for note in file.said), *([file.assumed] if file.assumed else [])],
         "why": file.why,
     }
-    return json.dumps(made)
+    return json.dumps(told)
 
 
 def _figures(series: Series) -> dict[str, float | str]:
     _, scale, unit = UNITS[series.quantity]
     values = [value for _, value in series.points]
-    found: dict[str, float | str] = {"unit": unit, "mean": mean(series) / scale, "min": min(values) / scale}
-    found |= {f"p{name}": value / scale for name, value in zip(PERCENTS, percentiles(series, PERCENTS))}
-    return {**found, "max": max(values) / scale}
+    figures: dict[str, float | str] = {"unit": unit, "mean": mean(series) / scale, "min": min(values) / scale}
+    figures |= {f"p{name}": value / scale for name, value in zip(PERCENTS, percentiles(series, PERCENTS))}
+    return {**figures, "max": max(values) / scale}
 
 
 def _columns(all_series: Sequence[Series]) -> list[Column]:
-    rows = [_figures(one) for one in all_series]
+    rows = [_figures(column) for column in all_series]
     names = ("mean", "min", *(f"p{percent}" for percent in PERCENTS), "max")
     return [
-        Column("column", ("column",), [printable(one.name) for one in all_series], right=False),
+        Column("column", ("column",), [printable(column.name) for column in all_series], right=False),
         Column("unit", ("unit",), [str(row["unit"]) for row in rows], right=False),
         *(Column(name, (name,), [f"{row[name]:.4g}" for row in rows]) for name in names),
     ]

@@ -73,18 +73,28 @@ def read(path: Path, choice: Choice, bin_ns: int | None, opportunity_bytes: int 
     """
     form, why = reader.form_of(path, str(path), choice)
     if form in (reader.MAHIMAHI, _MM_LINK):
-        found = _opportunities(path, form, bin_ns, opportunity_bytes)
-        if form == reader.MAHIMAHI and choice.form is None and _may_be_delays(found):
-            return found._replace(assumed=_ASSUMED)
+        file = _opportunities(path, form, bin_ns, opportunity_bytes)
+        if form == reader.MAHIMAHI and choice.form is None and _may_be_delays(file):
+            return file._replace(assumed=_ASSUMED)
     else:
-        made = reader.read(path, str(path), choice, lambda option: f"--{option.replace('_', '-')}")
+        recording = reader.read(path, str(path), choice, lambda option: f"--{option.replace('_', '-')}")
         series = tuple(
-            Series(one.name, one.quantity, one.points, made.length_ns, one.direction) for one in made.columns
+            Series(column.name, column.quantity, column.points, recording.length_ns, column.direction)
+            for column in recording.columns
         )
-        found = File(path, made.form, made.length_ns, made.rows, series, made.gaps, made.ignored, said=made.notes)
+        file = File(
+            path,
+            recording.form,
+            recording.length_ns,
+            recording.rows,
+            series,
+            recording.gaps,
+            recording.ignored,
+            said=recording.notes,
+        )
     if not why:
-        return found
-    return found._replace(why=f"taken for {form}, because {why}; --format says otherwise")
+        return file
+    return file._replace(why=f"taken for {form}, because {why}; --format says otherwise")
 
 
 _MM_LINK = "mm-link"
@@ -99,10 +109,10 @@ def _opportunities(path: Path, form: str, asked_ns: int | None, asked_bytes: int
     """A Mahimahi trace, or what a log of mm-link says of one."""
     bin_ns = asked_ns or logs.BIN_NS
     if form == reader.MAHIMAHI:
-        found = logs.Opportunities(traces.read(path, str(path)), units.FRAME_BYTES, ())
+        log = logs.Opportunities(traces.read(path, str(path)), units.FRAME_BYTES, ())
     else:
-        found = reader.opportunities(path, str(path))
-    trace, size = found.trace, asked_bytes or found.bytes
+        log = reader.opportunities(path, str(path))
+    trace, size = log.trace, asked_bytes or log.bytes
     length_ns = trace.period_ms * 1_000_000
     if length_ns // bin_ns > ROWS_MAX:
         raise wrong("--bin", units.span_text(bin_ns), f"at most {ROWS_MAX} bins in the trace")
@@ -112,7 +122,7 @@ def _opportunities(path: Path, form: str, asked_ns: int | None, asked_bytes: int
     series = Series(f"rate_mbps over {units.span_text(bin_ns)}", "rate", points, length_ns)
     note = Note(f"an opportunity counts {size} bytes (--opportunity)", is_warning=False)
     kept = times if asked_ns is None else ()
-    return File(path, form, length_ns, len(times), (series,), gaps, found.notes, kept, said=(note,))
+    return File(path, form, length_ns, len(times), (series,), gaps, log.notes, kept, said=(note,))
 
 
 def durations(series: Series) -> list[int]:
@@ -133,5 +143,5 @@ def percentiles(series: Series, percents: Sequence[float]) -> list[int]:
     """Of each percentage the smallest value at or below which the series is for this much of the time."""
     held = sorted((value, ns) for (_, value), ns in zip(series.points, durations(series)) if ns)
     passed = list(accumulate(ns for _, ns in held))
-    found = (bisect_left(passed, passed[-1] * percent / 100) for percent in percents)
-    return [held[i][0] for i in found]
+    places = (bisect_left(passed, passed[-1] * percent / 100) for percent in percents)
+    return [held[i][0] for i in places]

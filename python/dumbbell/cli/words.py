@@ -27,18 +27,18 @@ def completion(arguments: argparse.Namespace) -> int:
     """A script that completes commands, options and files."""
     import shtab
 
-    made = parser()
-    _complete_files(made)
-    print(shtab.complete(made, shell=arguments.shell))
+    whole = parser()
+    _complete_files(whole)
+    print(shtab.complete(whole, shell=arguments.shell))
     return OK
 
 
-def _complete_files(made: argparse.ArgumentParser) -> None:
+def _complete_files(of_program: argparse.ArgumentParser) -> None:
     """Tell which arguments are files or folders, by what they are called."""
     import shtab
 
     kinds = {"FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
-    for action in made._actions:
+    for action in of_program._actions:
         if isinstance(action, argparse._SubParsersAction):
             for each in action.choices.values():
                 _complete_files(each)

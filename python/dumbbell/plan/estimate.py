@@ -54,11 +54,11 @@ def paragraphs(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
         else ""
     )
     lines = [f"{scenario.name}: {len(runs)} run{'s' * (len(runs) != 1)}{repeated}"]
-    lines += [f"  varies {one}" for one in grid]
+    lines += [f"  varies {item}" for item in grid]
     drawn = len(runs) > len(first) and any(
         later.plan["flows"] != first[0].plan["flows"] for later in runs if later.vary == first[0].vary
     )
-    lines += _paragraphs([_case(case, one.plan, drawn=drawn) for case, one in zip(cases, first)])
+    lines += _paragraphs([_case(case, item.plan, drawn=drawn) for case, item in zip(cases, first)])
     if len(first) > RUNS_SHOWN:
         lines += ["", f"  ... and {len(first) - RUNS_SHOWN} more"]
     return lines
@@ -94,10 +94,10 @@ def _case(case: Case, planned: Plan, *, drawn: bool) -> list[str]:
         *([f"  {head}"] if head else []),
         f"  path   {_rate(link, duration)}{bdp_text}, {link['qdisc']['kind']}, {units.span_text(duration)}",
         f"  buffer {_buffer(link, str(raw_at(path, 'buffer')), bdp)}",
-        *[f"  link   {one['name']}: {_link(one, duration)}" for one in planned["links"][1:]],
+        *[f"  link   {further['name']}: {_link(further, duration)}" for further in planned["links"][1:]],
         *[
-            f"  {'up  ' if goes_up else 'acks'}   {_link(one, duration, acks=not goes_up)}"
-            for one in planned["ack_links"]
+            f"  {'up  ' if goes_up else 'acks'}   {_link(further, duration, acks=not goes_up)}"
+            for further in planned["ack_links"]
         ],
         *_flows(planned, drawn=drawn),
     ]
@@ -171,12 +171,12 @@ def _flows(planned: Plan, *, drawn: bool) -> list[str]:
     return [
         f"  {len(flows):2d} x   {text}{_sizes_text(flows)}, starts at {_starts([f['start_ns'] for f in flows])}{which}"
         for text, flows in grouped.items()
-    ] + [f"   1 x   {_probe(one)}" for one in planned.get("probes", [])]
+    ] + [f"   1 x   {_probe(probe)}" for probe in planned.get("probes", [])]
 
 
-def _probe(one: ProbePlan) -> str:
-    rtt, every = units.span_text(one["rtt_ns"]), units.span_text(one["every_ns"])
-    return f"probes, RTT {rtt}, {one['direction']}, every {every}"
+def _probe(probe: ProbePlan) -> str:
+    rtt, every = units.span_text(probe["rtt_ns"]), units.span_text(probe["every_ns"])
+    return f"probes, RTT {rtt}, {probe['direction']}, every {every}"
 
 
 def _flow(flow: FlowPlan, planned: Plan) -> list[str]:

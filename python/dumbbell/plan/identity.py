@@ -55,7 +55,7 @@ def _link(link: LinkPlan) -> dict[str, Any]:
 
 def _own(plan: Plan, own: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The controllers of the user's own that the plan names, by their content."""
-    used, found = controllers(plan), []
+    used, listed = controllers(plan), []
     for record in own:
         if record["name"] not in used:
             continue
@@ -65,8 +65,8 @@ def _own(plan: Plan, own: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 f'"{record["name"]}" is a class without a file, whose runs cannot be told from those of another;'
                 " wanted a file (cca=[...])",
             )
-        beside = [one["sha256"] for one in record.get("with", [])]
+        beside = [needed["sha256"] for needed in record.get("with", [])]
         python = None if record["compiler"] else origin.versions()["python"]
         known = {name: record[name] for name in ("name", "sha256", "compiler")}
-        found.append({**known, "with": beside, "python": python})
-    return found
+        listed.append({**known, "with": beside, "python": python})
+    return listed

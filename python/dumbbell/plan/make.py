@@ -56,23 +56,23 @@ def derived_seed(seed: int, repetition: int) -> int:
 
 def cases(scenario: Scenario) -> list[Case]:
     """Every combination of the varied values (the full grid, but for what goes together), in the documented order."""
-    found = scenario.axes
-    count = prod(len(axis.points) for axis in found) * scenario.repetitions
+    axes = scenario.axes
+    count = prod(len(axis.points) for axis in axes) * scenario.repetitions
     most = scenario.limits.runs
     if count > most:
-        names = [" + ".join(axis.keys) for axis in found]
+        names = [" + ".join(axis.keys) for axis in axes]
         what = " x ".join(names + (["repetitions"] if scenario.repetitions > 1 else []))
         raise wrong("limits.runs", most, f"as many as there are runs: {count} ({what})")
-    made = []
-    one = replaced(scenario, ("together",), ((), ())) if scenario.together else scenario
-    for combination in product(*(axis.points for axis in found)):
-        case, vary = one, {}
+    listed = []
+    alone = replaced(scenario, ("together",), ((), ())) if scenario.together else scenario
+    for combination in product(*(axis.points for axis in axes)):
+        case, vary = alone, {}
         for point in combination:
             vary.update(point.vary)
             for place, value in point.changes:
                 case = replaced(case, place, value)
-        made.append(_settled(vary, case))
-    return made
+        listed.append(_settled(vary, case))
+    return listed
 
 
 def _settled(vary: dict[str, Any], case: Scenario) -> Case:
@@ -106,8 +106,8 @@ def each(scenario: Scenario, known: Known | None = None, *, once: bool = False) 
             warnings.append(warn.once(scenario))
         for repetition in range(repetitions):
             seed = derived_seed(base["seed"], repetition)
-            made = {**base, "seed": seed} if repetition == 0 or not _draws(case) else plan(case, known, seed=seed)
-            yield Planned(number, scenario.name, vary, repetition, made, tuple(warnings), together)
+            planned = {**base, "seed": seed} if repetition == 0 or not _draws(case) else plan(case, known, seed=seed)
+            yield Planned(number, scenario.name, vary, repetition, planned, tuple(warnings), together)
             number += 1
 
 
@@ -161,7 +161,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
             raw_at(record, "every"),
             f"at most {case.limits.samples} rows (flows x duration / every), which limits.samples raises",
         )
-    made: Plan = {
+    whole: Plan = {
         "name": case.name,
         "seed": seed,
         "duration_ns": duration,
@@ -175,16 +175,16 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
         "limits": {"events_per_s": case.limits.events, "memory_bytes": case.limits.memory},
     }
     if probes:
-        made["probes"] = probes
-    return made
+        whole["probes"] = probes
+    return whole
 
 
 def _record(record: Record) -> RecordPlan:
     """What is kept, by the engine's names, which are those of the keys; `qlog` is left out where there is none."""
-    made: Any = {name: getattr(record, name) for name in RecordPlan.__annotations__ if name != "qlog"}
+    kept: Any = {name: getattr(record, name) for name in RecordPlan.__annotations__ if name != "qlog"}
     if record.qlog:
-        made["qlog"] = True
-    return made  # type: ignore[no-any-return]
+        kept["qlog"] = True
+    return kept  # type: ignore[no-any-return]
 
 
 def _late_starts(case: Scenario) -> list[ScenarioError]:
@@ -256,14 +256,14 @@ def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan],
         except ScenarioError as error:
             errors.extend(error.errors)
 
-    found = [*made(case.path, BOTTLENECK, "path")]
-    for i, one in enumerate(case.link):
-        found += made(one, one.name, f"link[{i}]")
+    data = [*made(case.path, BOTTLENECK, "path")]
+    for i, further in enumerate(case.link):
+        data += made(further, further.name, f"link[{i}]")
     at, up = case.path.way_up
     if up is None or up.rate is None:
         errors += [] if up is None else _without_link(up, at)
-        return found, []
-    return found, [*made(up, at.removeprefix("path."), at)]
+        return data, []
+    return data, [*made(up, at.removeprefix("path."), at)]
 
 
 def _without_link(up: Up, at: str) -> list[ScenarioError]:
@@ -303,11 +303,11 @@ _SHARED = {"shared_receiver": "receivers", "shared_processor": "processors"}
 
 def _host(host: Host) -> HostPlan:
     """The hosts as the engine declares them: its names are those of the keys, and sizes say that they are bytes."""
-    made: Any = {
+    hosts: Any = {
         name: getattr(host, _SHARED[name]) == "one" if name in _SHARED else getattr(host, name.removesuffix("_bytes"))
         for name in HostPlan.__annotations__
     }
-    return made  # type: ignore[no-any-return]
+    return hosts  # type: ignore[no-any-return]
 
 
 class _Flows(NamedTuple):
@@ -328,7 +328,7 @@ class _Flows(NamedTuple):
         for key in ("cca", "size", "arrivals", "transport", "max_rate", "host", "preset", "params"):
             if is_written(flow, key):
                 raise wrong(f"{self.at}.{key}", raw_at(flow, key), "no such key next to probes, which are datagrams")
-        one: ProbePlan = {
+        probe: ProbePlan = {
             "name": name,
             "table": number,
             "direction": flow.direction,
@@ -339,7 +339,7 @@ class _Flows(NamedTuple):
             "stop_ns": self.duration if flow.stop is None else flow.stop,
             "every_ns": every,
         }
-        return [{**one, "start_ns": start} for start in self._times()]
+        return [{**probe, "start_ns": start} for start in self._times()]
 
     def _route(self) -> routes.Route:
         flow, at = self.flow, self.at
@@ -368,7 +368,7 @@ class _Flows(NamedTuple):
         starts = self._times()
         route = self._route()
         hosts: Any = {} if flow.host is None else flow.host.plan()
-        one: FlowPlan = {
+        planned: FlowPlan = {
             "name": name,
             "table": number,
             "cca": flow.cca,
@@ -385,13 +385,13 @@ class _Flows(NamedTuple):
             "start_ns": 0,
         }
         if flow.direction == "up":
-            one["direction"] = "up"
+            planned["direction"] = "up"
         if flow.arrivals is not None:
-            made = arrivals.expand(
-                flow.arrivals, starts[0], one["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
+            arrived = arrivals.expand(
+                flow.arrivals, starts[0], planned["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
             )
-            return [{**one, "start_ns": start, "size_bytes": size} for start, size in made]
-        return [{**one, "start_ns": start} for start in starts]
+            return [{**planned, "start_ns": start, "size_bytes": size} for start, size in arrived]
+        return [{**planned, "start_ns": start} for start in starts]
 
     def _check_hosts(self) -> None:
         """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries."""
@@ -466,22 +466,22 @@ class _Flows(NamedTuple):
         if flow.transport.FORM not in ("tcp", "quinn"):
             accepted = 'transport = "tcp" or "quinn": the simplified QUIC carries one transfer'
             raise wrong(f"{at}.workload", raw(flow.workload), accepted)
-        made = flow.workload.plan()
-        if flow.transport.FORM == "quinn" and made["kind"] == "on_off" and made["rate_bps"] is None:
+        workload = flow.workload.plan()
+        if flow.transport.FORM == "quinn" and workload["kind"] == "on_off" and workload["rate_bps"] is None:
             accepted = "on times with a rate: a stream of quinn cannot take back what was written when one ends"
             raise wrong(f"{at}.workload", raw(flow.workload), accepted)
-        self._check_pauses(made)
-        rate, size = made.get("rate_bps"), made.get("message_bytes")
+        self._check_pauses(workload)
+        rate, size = workload.get("rate_bps"), workload.get("message_bytes")
         if rate and size and rate > self.limits.messages * size * 8:
             wanted = f"at most {self.limits.messages} messages per second, which limits.messages raises"
             raise wrong(f"{at}.workload", raw(flow.workload), f"{wanted} (it comes to {rate // (8 * size)})")
-        return made
+        return workload
 
-    def _check_pauses(self, made: Settings) -> None:
+    def _check_pauses(self, workload: Settings) -> None:
         """Raise ScenarioError for on and off times so short that a run would do nothing else."""
-        if made["kind"] != "on_off":
+        if workload["kind"] != "on_off":
             return
-        times = 10**9 // max(made["on"]["ns"] + made["off"]["ns"], 1)
+        times = 10**9 // max(workload["on"]["ns"] + workload["off"]["ns"], 1)
         if times > self.limits.messages:
             wanted = f"at most {self.limits.messages} on times per second, which limits.messages raises"
             raise wrong(f"{self.at}.workload", raw(self.flow.workload), f"{wanted} (it comes to {times})")

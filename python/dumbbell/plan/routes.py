@@ -61,33 +61,33 @@ class Route(NamedTuple):
     rtt_ns: int
 
 
-def rate(found: Rate, at: str, folder: FilePath) -> Settings:
+def rate(given: Rate, at: str, folder: FilePath) -> Settings:
     """The engine's keys for a rate, its schedule or its trace."""
-    if isinstance(found, schedule.TraceFile):  # of Mahimahi: `traced.py` has put steps in the place of others
+    if isinstance(given, schedule.TraceFile):  # of Mahimahi: `traced.py` has put steps in the place of others
         from dumbbell.scenario import traces  # rarely needed, and start-up counts
 
-        path = (folder / found.file).absolute()
+        path = (folder / given.file).absolute()
         trace = traces.read(path, f"{at}.rate")
-        opportunity = FRAME_BYTES if found.opportunity_bytes is None else found.opportunity_bytes
+        opportunity = FRAME_BYTES if given.opportunity_bytes is None else given.opportunity_bytes
         mean = traces.mean_bps(trace, opportunity)
         if mean not in schedule.RATE_BPS:
-            raise wrong(f"{at}.rate", found.file, f"a trace of 1kbps to 1Tbps in the mean (it comes to {mean} bit/s)")
+            raise wrong(f"{at}.rate", given.file, f"a trace of 1kbps to 1Tbps in the mean (it comes to {mean} bit/s)")
         planned: TracePlan = {
             "path": str(path),
             "sha256": trace.sha256,
             "opportunity_bytes": opportunity,
-            "repeat": found.repeat is not False,
+            "repeat": given.repeat is not False,
         }
         return {"rate_bps": mean, "steps": [], "repeat_ns": None, "trace": planned}
-    if isinstance(found, schedule.Radio):
+    if isinstance(given, schedule.Radio):
         return {
-            "rate_bps": found.mean_bps,
-            "steps": found.steps(),
-            "repeat_ns": found.length_ms * 1_000_000,
+            "rate_bps": given.mean_bps,
+            "steps": given.steps(),
+            "repeat_ns": given.length_ms * 1_000_000,
             "trace": None,
         }
-    steps, repeat = (list(found.steps), found.repeat_ns) if isinstance(found, Schedule) else ([], None)
-    return {"rate_bps": schedule.nominal(found), "steps": steps, "repeat_ns": repeat, "trace": None}
+    steps, repeat = (list(given.steps), given.repeat_ns) if isinstance(given, Schedule) else ([], None)
+    return {"rate_bps": schedule.nominal(given), "steps": steps, "repeat_ns": repeat, "trace": None}
 
 
 def link(
@@ -111,7 +111,7 @@ def link(
         raise wrong(
             f"{at}.burst", raw_at(table, "burst"), "above zero: a serial line (0B) has a drop-tail queue and no trace"
         )
-    made: Any = {
+    planned: Any = {
         "name": name,
         **rated,
         "burst_bytes": table.burst,
@@ -120,8 +120,8 @@ def link(
     }
     header = _header(table, at)
     if header is not None:
-        made["header_bytes"] = header
-    return made  # type: ignore[no-any-return]
+        planned["header_bytes"] = header
+    return planned  # type: ignore[no-any-return]
 
 
 def _header(table: Path | Link | Up, at: str) -> int | None:
@@ -137,16 +137,16 @@ def _header(table: Path | Link | Up, at: str) -> int | None:
 
 def named(links: Sequence[Link]) -> dict[str, tuple[int, int]]:
     """Number and delay in ns of each link by its name."""
-    found = {BOTTLENECK: (0, 0)}
-    for i, one in enumerate(links):
-        if one.name in found:
+    by_name = {BOTTLENECK: (0, 0)}
+    for i, item in enumerate(links):
+        if item.name in by_name:
             raise wrong(
                 f"link[{i}].name",
-                one.name,
-                "a name of its own" + (", because the link of [path] has this one" if one.name == BOTTLENECK else ""),
+                item.name,
+                "a name of its own" + (", because the link of [path] has this one" if item.name == BOTTLENECK else ""),
             )
-        found[one.name] = (i + 1, one.delay)
-    return found
+        by_name[item.name] = (i + 1, item.delay)
+    return by_name
 
 
 def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]], at: str) -> Route:
@@ -219,12 +219,12 @@ def _crossed(number: int, delay: int) -> list[Stage]:
 
 
 def _lossy(path: Path | Up, loss: int | Loss, at: str) -> list[Stage]:
-    found = (
+    stages = (
         loss_stage(loss, f"{at}.loss"),
         share_stage("duplicate", path.duplicate),
         share_stage("corrupt", path.corrupt),
     )
-    return [stage for stage in found if stage]
+    return [stage for stage in stages if stage]
 
 
 def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
@@ -232,7 +232,7 @@ def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
     if isinstance(rtt, int):
         return _half(rtt), rtt - _half(rtt)
     assert isinstance(rtt, Schedule), "recordings are settled before plans are made"
-    return rtt.map(_half), rtt.map(lambda one: one - _half(one))
+    return rtt.map(_half), rtt.map(lambda both: both - _half(both))
 
 
 def _half(rtt: int) -> int:

@@ -347,10 +347,10 @@ class PlanView(fields.Plan, frozen=True, kw_only=True):
     @property
     def groups(self) -> dict[str, list[int]]:
         """Names of the [[flow]] tables in their order, each with the numbers of its flows."""
-        found: dict[str, list[int]] = {}
+        by_name: dict[str, list[int]] = {}
         for i, flow in enumerate(self.flows):
-            found.setdefault(flow.name, []).append(i)
-        return found
+            by_name.setdefault(flow.name, []).append(i)
+        return by_name
 
 
 #: Looks up the types of all fields now: msgspec would when it first converts, and crashes where two threads do that at

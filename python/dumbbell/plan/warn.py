@@ -60,11 +60,11 @@ def _losses(case: Scenario) -> Iterator[str]:
     named, up = case.path.way_up
     ways: list[tuple[str, Path | Up]] = [("path", case.path), *([] if up is None else [(named, up)])]
     tables: list[tuple[str, Path | Up | Flow]] = [*ways, *((f"flow[{i}]", flow) for i, flow in enumerate(case.flow))]
-    found: list[tuple[str, object, object]] = [
+    losses: list[tuple[str, object, object]] = [
         (f"{at}.loss", table.loss, raw_at(table, "loss")) for at, table in tables
     ]
-    found += [(f"{at}.impair[{i}]", part, None) for at, way in ways for i, part in enumerate(way.impair or ())]
-    for at, loss, written in found:
+    losses += [(f"{at}.impair[{i}]", part, None) for at, way in ways for i, part in enumerate(way.impair or ())]
+    for at, loss, written in losses:
         yield from _loss(at, loss, written)
 
 
@@ -211,12 +211,12 @@ def _uses_buffer(qdisc: Qdisc) -> bool:
 def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
     """Keys that are varied without effect, and lists of one value."""
     found_axes = scenario.axes
-    found = [
+    texts_ = [
         f"{', '.join(keys)}: a list of one value varies nothing" for keys, points in found_axes if len(points) == 1
     ]
     first = [run for run in runs if run.repetition == 0]
     if len(first) < 2 or sum(len(run.plan["flows"]) for run in first) * 500 > COMPARED_MAX:
-        return found
+        return texts_
     texts = [_text(run.plan) for run in first]
     for keys, points in found_axes:
         groups: dict[str, list[int]] = {}
@@ -233,8 +233,8 @@ def of_grid(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
             if len(idle) == len(groups)
             else " with " + "; ".join(units.varied_text(json.loads(key)) for key in idle[:SHOWN])
         )
-        found.append(what + where + (f"; and {len(idle) - SHOWN} more" if where and len(idle) > SHOWN else ""))
-    return found
+        texts_.append(what + where + (f"; and {len(idle) - SHOWN} more" if where and len(idle) > SHOWN else ""))
+    return texts_
 
 
 def _text(plan: Plan) -> str:
@@ -299,13 +299,13 @@ def equal_runs(done: Iterable[tuple[FilePath, str]]) -> list[str]:
     for folder, known in done:
         if known:
             met.setdefault(known, []).append(folder)
-    found = []
+    texts = []
     for same in met.values():
         if len(same) > 1:
             names = ", ".join(folder.name for folder in same[:SHOWN])
             more = f" and {len(same) - SHOWN} more" if len(same) > SHOWN else ""
-            found.append(f"equal to the byte: {names}{more}; what tells them apart has no effect")
-    return found
+            texts.append(f"equal to the byte: {names}{more}; what tells them apart has no effect")
+    return texts
 
 
 __all__ = ["equal_runs", "is_random", "of_case", "of_grid", "once", "tables"]

@@ -132,11 +132,11 @@ def _statistics(
     **shown: tuple[int, tuple[Place, ...]],
 ) -> list[Figure]:
     """Mean and percentiles, each read as ``reading(field, which)`` says; `shown` has rank and places of some."""
-    made = []
+    listed = []
     for which, (ending, word) in _WHICH.items():
         rank, places = shown.get(which, (20, ()))
         read = reading(f"{name}_{which}_{unit}", which)
-        made.append(
+        listed.append(
             Figure(
                 name + ending,
                 f"{name} {which}",
@@ -148,7 +148,7 @@ def _statistics(
                 **read,
             )
         )
-    return made
+    return listed
 
 
 _GOODPUT = readers.of_flows("goodput_mbps", readers.mbps(metrics.goodput_bps))
@@ -259,7 +259,7 @@ FIGURES = {one.name: one for one in _ALL}
 
 def shown(place: Place) -> list[str]:
     """The names of the figures that a place shows unless others are asked for, in the order of tables."""
-    return [name for name, one in FIGURES.items() if place in one.shown]
+    return [name for name, known in FIGURES.items() if place in known.shown]
 
 
 #: Other spellings of names.
@@ -275,7 +275,7 @@ def canonical(name: str, at: str = "--columns") -> str:
     if plain not in FIGURES:
         raise wrong(at, name, "one of: " + ", ".join(FIGURES), list(FIGURES))
     if sign and (FIGURES[plain].of_link is None or not link):
-        links = ", ".join(name for name, one in FIGURES.items() if one.of_link)
+        links = ", ".join(name for name, known in FIGURES.items() if known.of_link)
         raise wrong(
             at, name, f'a figure of a link before the @, and its name behind it, as "queue@up"; those are: {links}'
         )
@@ -293,14 +293,14 @@ def figure(name: str) -> Figure:
     such link.
     """
     plain, _, link = name.partition("@")
-    one = FIGURES[plain]
-    of_link = one.of_link
+    known = FIGURES[plain]
+    of_link = known.of_link
     if not link or of_link is None:
-        return one
+        return known
 
     def read(run: Measured, _: Sequence[int]) -> float | None:
         return of_link(run.result, run.result.plan.link_number(link), run.window)
 
-    long = one.long.replace("the bottleneck", link) if "the bottleneck" in one.long else f"{one.long}, of {link}"
-    title, field = f"{one.title} {link}", f"{one.field}@{link}"
-    return one._replace(name=name, title=title, long=long, field=field, read=read)
+    long = known.long.replace("the bottleneck", link) if "the bottleneck" in known.long else f"{known.long}, of {link}"
+    title, field = f"{known.title} {link}", f"{known.field}@{link}"
+    return known._replace(name=name, title=title, long=long, field=field, read=read)

@@ -51,8 +51,8 @@ class Keyed:
 
 def flow_column(result: Result, name: str) -> Column:
     """A column of flows.parquet, a number for each flow."""
-    found: Column = _kept(result, f"flows.{name}", lambda: floats(result.flows, name))
-    return found
+    column: Column = _kept(result, f"flows.{name}", lambda: floats(result.flows, name))
+    return column
 
 
 def sample_column(result: Result, flow: int, name: str) -> Column:

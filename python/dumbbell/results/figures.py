@@ -147,19 +147,19 @@ def selections(result: Result, by: str, only: str | None = None) -> list[tuple[i
 def rows(run: Measured, names: Iterable[str], *, by: str = "flow", only: str | None = None) -> list[Row]:
     """The figures of one run, a row for each flow, table or all."""
     wanted = [(name, figure(name)) for name in names]
-    of_run = {name: value for name, one in wanted if one.of_run and (value := one.value(run)) is not None}
-    made = []
+    of_run = {name: value for name, known in wanted if known.of_run and (value := known.value(run)) is not None}
+    listed = []
     for number, flows in selections(run.result, by, only):
-        own = {name: one.value(run, flows) for name, one in wanted if not one.of_run}
+        own = {name: known.value(run, flows) for name, known in wanted if not known.of_run}
         values = {name: value for name, value in own.items() if value is not None}
-        made.append(_row(run.result, number, flows, {**values, **of_run}, by))
-    return made
+        listed.append(_row(run.result, number, flows, {**values, **of_run}, by))
+    return listed
 
 
 def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[str, float], by: str) -> Row:
     planned = [result.plan.flows[i] for i in flows]
     names, ccas, carriers = (
-        list(dict.fromkeys(found)) for found in zip(*((one.name, one.cca, one.transport.kind) for one in planned))
+        list(dict.fromkeys(texts)) for texts in zip(*((flow.name, flow.cca, flow.transport.kind) for flow in planned))
     )
     name = names[0] if by != "run" else "all"
     seeds = (result.seed,)
@@ -172,23 +172,23 @@ def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[
     )  # fmt: skip
 
 
-def over_repetitions(made: Sequence[Row]) -> list[Row]:
+def over_repetitions(listed: Sequence[Row]) -> list[Row]:
     """Rows that differ only in their repetition, as their means with 95 % intervals; never rows of different
     experiments.
     """
-    return [mean_row(same) for same in together(made).values()]
+    return [mean_row(same) for same in together(listed).values()]
 
 
-def together(made: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
+def together(listed: Sequence[Row], *, of_one: bool = False) -> dict[tuple[Any, ...], list[Row]]:
     """Repetitions by scenario, varied values and place of the flow; `of_one` leaves the scenario's name out."""
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    by_place: dict[tuple[Any, ...], list[Row]] = {}
     seen: dict[tuple[Any, ...], int] = {}
-    for row in made:
+    for row in listed:
         of_run = (row.experiment, row.repetition, row.run, row.table)
         nth = seen[of_run] = seen.get(of_run, -1) + 1
         scenario, vary = row.experiment
-        found.setdefault(("" if of_one else scenario, vary, row.table, nth), []).append(row)
-    return found
+        by_place.setdefault(("" if of_one else scenario, vary, row.table, nth), []).append(row)
+    return by_place
 
 
 def mean_row(same: Sequence[Row]) -> Row:
@@ -228,7 +228,9 @@ def _flow_summary(run: Measured, flow: int) -> FlowSummary:
     result, window = run.result, run.window
     planned, fields = result.plan.flows[flow], FlowSummary.__struct_fields__
     read: dict[str, Any] = {
-        one.field: one.value(run, [flow]) for one in FIGURES.values() if not one.of_run and one.field in fields
+        known.field: known.value(run, [flow])
+        for known in FIGURES.values()
+        if not known.of_run and known.field in fields
     }
     if read["goodput_mbps"] is None:
         read["goodput_mbps"] = math.nan
@@ -241,7 +243,7 @@ def _flow_summary(run: Measured, flow: int) -> FlowSummary:
 
 def _link_summary(run: Measured, link: int) -> LinkSummary:
     read: dict[str, Any] = {
-        one.field: known(one.of_link(run.result, link, run.window)) for one in FIGURES.values() if one.of_link
+        of.field: known(of.of_link(run.result, link, run.window)) for of in FIGURES.values() if of.of_link
     }
     return LinkSummary(**{**read, "drops": round(read["drops"]), "marks": round(read["marks"])})
 

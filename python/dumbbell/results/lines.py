@@ -43,33 +43,38 @@ def line(
 
 def _of_run(runs: Sequence[Measured]) -> dict[str, Any]:
     """The links, and Jain's index; `jain_flows` is the smallest among the repetitions that have one."""
-    found = [figures.summary(run) for run in runs]
+    summaries = [figures.summary(run) for run in runs]
     links = [
-        _merged([to_builtins(one.data_links[i]) for one in found])
-        for i in range(min(len(one.data_links) for one in found))
+        _merged([to_builtins(summary.data_links[i]) for summary in summaries])
+        for i in range(min(len(summary.data_links) for summary in summaries))
     ]
-    made = {"link": links[0], **({"links": links[1:]} if links[1:] else {})}
-    jain = _merged([{"jain": one.jain} for one in found])
-    counted = [one.jain_flows for one in found if one.jain is not None] or [one.jain_flows for one in found]
-    return {**made, **jain, "jain_flows": min(counted)}
+    of_links = {"link": links[0], **({"links": links[1:]} if links[1:] else {})}
+    jain = _merged([{"jain": summary.jain} for summary in summaries])
+    counted = [summary.jain_flows for summary in summaries if summary.jain is not None] or [
+        summary.jain_flows for summary in summaries
+    ]
+    return {**of_links, **jain, "jain_flows": min(counted)}
 
 
-def _merged(found: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
+def _merged(repetitions_: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
     """Means of the fields that each has, and the half widths of their intervals."""
-    if len(found) == 1:
-        return dict(found[0])
-    known = {name: [value for one in found if (value := one[name]) is not None] for name in found[0]}
+    if len(repetitions_) == 1:
+        return dict(repetitions_[0])
+    known = {
+        name: [value for values_of in repetitions_ if (value := values_of[name]) is not None]
+        for name in repetitions_[0]
+    }
     means = {name: mean_interval(values) if values else None for name, values in known.items()}
-    return _with_widths(means, len(found))
+    return _with_widths(means, len(repetitions_))
 
 
 def _with_widths(means: Mapping[str, Interval | None], n: int) -> dict[str, Any]:
     """The means of `n` repetitions with their half widths; `lacking` has how many of these a mean is not of."""
-    known = {name: one for name, one in means.items() if one is not None}
-    widths = {name: one.half for name, one in known.items() if one.half is not None}
-    lacking = {name: n - one.n for name, one in known.items() if one.n < n}
-    made = {name: None if one is None else finite(one.mean) for name, one in means.items()}
-    return {**made, "half_width": widths, **({"lacking": lacking} if lacking else {})}
+    known = {name: mean for name, mean in means.items() if mean is not None}
+    widths = {name: mean.half for name, mean in known.items() if mean.half is not None}
+    lacking = {name: n - mean.n for name, mean in known.items() if mean.n < n}
+    known_means = {name: None if mean is None else finite(mean.mean) for name, mean in means.items()}
+    return {**known_means, "half_width": widths, **({"lacking": lacking} if lacking else {})}
 
 
 def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | None) -> list[dict[str, Any]]:
@@ -82,8 +87,8 @@ def _flows(runs: Sequence[Measured], names: Sequence[str], by: str, only: str | 
     if len({len(run.result.plan.flows) for run in runs}) > 1 and by == "flow":
         by = "table"
     wanted = [*USUAL, *extra]
-    made = figures.over_repetitions([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)])
-    return [_flow(row, wanted) for row in made]
+    means = figures.over_repetitions([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)])
+    return [_flow(row, wanted) for row in means]
 
 
 def known_flow(flow: FlowSummary) -> dict[str, Any]:
@@ -104,6 +109,6 @@ def _flow(row: Row, names: Sequence[str]) -> dict[str, Any]:
         **(
             _with_widths(means, row.n)
             if row.n > 1
-            else {field: one and finite(one.mean) for field, one in means.items()}
+            else {field: mean and finite(mean.mean) for field, mean in means.items()}
         ),
     }

@@ -57,13 +57,13 @@ class Results(Sequence[Result]):
 
     def varied(self) -> dict[str, list[Any]]:
         """Each varied key with its values, in order of appearance."""
-        found: dict[str, list[Any]] = {}
+        by_key: dict[str, list[Any]] = {}
         for run in self.runs:
             for key, value in run.vary.items():
-                values = found.setdefault(key, [])
+                values = by_key.setdefault(key, [])
                 if value not in values:
                     values.append(value)
-        return found
+        return by_key
 
     def groups(self) -> Iterator[tuple[dict[str, Any], list[Result]]]:
         """Runs that differ only in their repetition, together, with what they share."""
@@ -141,9 +141,9 @@ def load(folder: str | Path) -> Results:
     if not _tell_back_ends(folder, runs) and is_deep:
         names = list(dict.fromkeys(run.folder.parent.name for run in runs))
         raise ResultError(f"{folder}: holds folders of results, wanted one of them: {listed(names)}")
-    made = Results(sorted(runs, key=lambda run: (run.name, run.manifest.position)))
-    _check_repetitions(folder, made)
-    return made
+    results = Results(sorted(runs, key=lambda run: (run.name, run.manifest.position)))
+    _check_repetitions(folder, results)
+    return results
 
 
 def _tell_back_ends(folder: Path, runs: Sequence[Result]) -> bool:

@@ -84,8 +84,8 @@ def goodput_bps(result: Result, which: Which, window: Window = None) -> float:
 
 def goodputs_bps(result: Result, which: Which = "all", window: Window = None) -> list[float]:
     """Goodput of each of these flows over its own active time; those that were not there in the window are left out."""
-    found = [goodput_bps(result, flow, window) for flow in flows_of(result, which)]
-    return [value for value in found if not math.isnan(value)]
+    rates = [goodput_bps(result, flow, window) for flow in flows_of(result, which)]
+    return [value for value in rates if not math.isnan(value)]
 
 
 def throughput_bps(result: Result, which: Which, window: Window = None) -> float:
@@ -159,7 +159,7 @@ def share(result: Result, which: Which, window: Window = None) -> float:
 
 def goodput_ratio(result: Result, which: Which, other: Which, window: Window = None) -> float:
     """Mean goodput of a flow of one group over that of another (1 is fair; infinite where the other got nothing)."""
-    mine, its = (goodputs_bps(result, one, window) for one in (which, other))
+    mine, its = (goodputs_bps(result, group, window) for group in (which, other))
     if not mine or not its:
         return math.nan
     below = sum(its) / len(its)
@@ -219,8 +219,8 @@ def sojourn_ms(result: Result, *, link: int = 0) -> Distribution:
     of = result.summary.data_links[link]
     return Distribution(
         *(
-            math.nan if one is None else one
-            for one in (of.sojourn_mean_ms, of.sojourn_p50_ms, of.sojourn_p95_ms, of.sojourn_p99_ms)
+            math.nan if value is None else value
+            for value in (of.sojourn_mean_ms, of.sojourn_p50_ms, of.sojourn_p95_ms, of.sojourn_p99_ms)
         )
     )
 
@@ -240,7 +240,9 @@ def one_way_delay_ms(result: Result, which: Which = "all") -> Distribution:
 
     flows = flows_of(result, which)
     columns = [flow_column(result, f"owd_{name}_us")[flows] for name in ("mean", "p50", "p95", "p99")]
-    return Distribution(*(float(np.nanmean(one)) / 1000 if not np.isnan(one).all() else math.nan for one in columns))
+    return Distribution(
+        *(float(np.nanmean(column)) / 1000 if not np.isnan(column).all() else math.nan for column in columns)
+    )
 
 
 def coefficient_of_variation(result: Result, which: Which, window: Window = None, *, bin_s: float = 0.5) -> float:
@@ -352,8 +354,8 @@ def completion_time_s(result: Result, flow: int) -> float | None:
     """Time from a finite flow's start (its SYN) until its last byte had reached the receiver; None where it did not
     complete.
     """
-    found = completion_times_s(result, flow)
-    return float(found[0]) if found.size else None
+    times = completion_times_s(result, flow)
+    return float(times[0]) if times.size else None
 
 
 def completion_times_s(result: Result, which: Which = "all", window: Window = None) -> Column:

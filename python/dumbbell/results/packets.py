@@ -83,7 +83,7 @@ class Parting(NamedTuple):
 
 def flows(capture: Path) -> list[Flow]:
     """The flows of a capture in the order of their SYNs; raises ResultError for what is no capture of Ethernet."""
-    found: dict[tuple[bytes, bytes], tuple[int, Flow]] = {}
+    by_ends: dict[tuple[bytes, bytes], tuple[int, Flow]] = {}
     for at, frame in frames(capture):
         segment = _segment(frame)
         if segment is None:
@@ -91,17 +91,17 @@ def flows(capture: Path) -> list[Flow]:
         ends = segment.source, segment.target
         if segment.flags & SYN:
             if not segment.flags & ACK:
-                found.setdefault(ends, (segment.seq + 1, Flow([], [])))
-        elif ends in found:
-            start, flow = found[ends]
+                by_ends.setdefault(ends, (segment.seq + 1, Flow([], [])))
+        elif ends in by_ends:
+            start, flow = by_ends[ends]
             if segment.len:
                 flow.sent.append((at, Sent(_from(start, segment.seq), segment.len, bool(segment.flags & CWR))))
-        elif ends[::-1] in found:
-            start, flow = found[ends[::-1]]
+        elif ends[::-1] in by_ends:
+            start, flow = by_ends[ends[::-1]]
             sacks = tuple((_from(start, left), _from(start, right)) for left, right in _sacks(segment.options))
             heard = Heard(_from(start, segment.ack), segment.len, sacks, bool(segment.flags & ECE))
             flow.heard.append((at, heard))
-    return [flow for _, flow in found.values()]
+    return [flow for _, flow in by_ends.values()]
 
 
 def part(one: Flow, other: Flow) -> Parting:

@@ -44,8 +44,8 @@ def of_flows(field: str, measure: Tables, scale: float = 1.0) -> Read:
 
     def read(run: Measured, flows: Sequence[int]) -> float | None:
         if run.window is None and len(flows) == 1 and field:
-            found: float | None = run.result.summary.flows[flows[0]][field]
-            return found
+            value: float | None = run.result.summary.flows[flows[0]][field]
+            return value
         return measure(run.result, flows, run.window) * scale
 
     return read
@@ -63,8 +63,8 @@ def of_links(field: str, measure: Callable[[Result, Window | None, int], float])
 
     def of_link(result: Result, link: int, window: Window | None) -> float | None:
         links = result.summary.data_links
-        found: float | None = links[link][field] if window is None and link < len(links) else None
-        return measure(result, window, link) if found is None else found
+        value: float | None = links[link][field] if window is None and link < len(links) else None
+        return measure(result, window, link) if value is None else value
 
     def read(run: Measured, _: Sequence[int]) -> float | None:
         return of_link(run.result, 0, run.window)

@@ -58,7 +58,7 @@ class Sample(NamedTuple):
     @property
     def known(self) -> list[float]:
         """The values that there are."""
-        return [value for one in self.values if (value := known(one)) is not None]
+        return [value for measured in self.values if (value := known(measured)) is not None]
 
     @property
     def lacking(self) -> int:
@@ -177,15 +177,15 @@ def difference(reference: Sample, other: Sample) -> tuple[Interval, bool]:
 
 def _by_seed(sample: Sample) -> dict[int, float] | None:
     """The known values by seed; None where seeds are not known, or one stands twice."""
-    made: dict[int, float] = {}
-    for seed, one in zip(sample.seeds, sample.values):
-        value = known(one)
+    by_seed: dict[int, float] = {}
+    for seed, measured in zip(sample.seeds, sample.values):
+        value = known(measured)
         if value is None:
             continue
-        if seed is None or seed in made:
+        if seed is None or seed in by_seed:
             return None
-        made[seed] = value
-    return made or None
+        by_seed[seed] = value
+    return by_seed or None
 
 
 def joined(samples: Sequence[Sample]) -> Sample:

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def mean_text(name: str, value: Interval) -> str:
     """The mean of a figure; over repetitions a count has a decimal. ``inf`` is a percentile among what never ended."""
-    one = figure(name)
-    digits = one.digits if value.n == 1 or one.digits else 1
-    return f"{value.mean * one.scale:.{digits}f}"
+    known = figure(name)
+    digits = known.digits if value.n == 1 or known.digits else 1
+    return f"{value.mean * known.scale:.{digits}f}"
 
 
 def difference_text(name: str, value: Interval) -> str:
@@ -30,8 +30,8 @@ def half_text(name: str, value: Interval) -> str:
     """Half the width of its interval; empty without repetitions."""
     if value.half is None:
         return ""
-    one = figure(name)
-    return f"{value.half * one.scale:.{one.digits or 1}f}"
+    known = figure(name)
+    return f"{value.half * known.scale:.{known.digits or 1}f}"
 
 
 def interval_text(name: str, value: Interval | None, sign: str = "±") -> str:

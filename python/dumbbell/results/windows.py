@@ -36,13 +36,13 @@ def flows_of(result: Result, which: Which) -> list[int]:
             if not 0 <= number < len(flows):
                 raise ResultError(f"{result.folder}: there is no flow {number}, wanted 0 to {len(flows) - 1}")
         return numbers
-    found = _named(result, which)
-    if not found:
+    named = _named(result, which)
+    if not named:
         names = dict.fromkeys([*result.plan.groups, *(flow.cca for flow in flows)])
         raise ResultError(
             f"{result.folder}: no flow has the name or controller {which}, wanted one of: {', '.join(names)}, or all"
         )
-    return found
+    return named
 
 
 def _named(result: Result, name: str) -> list[int]:
@@ -75,12 +75,12 @@ def _of_word(result: Result, word: str) -> list[int]:
         if not low <= high < count:
             raise wrong("--flows", word, f"flows of this run: 0 to {count - 1}")
         return list(range(low, high + 1))
-    found = _named(result, word)
-    if not found:
+    named = _named(result, word)
+    if not named:
         names = list(dict.fromkeys(name for flow in result.plan.flows for name in (flow.name, flow.cca)))
         wanted = f"numbers from 0 to {count - 1}, ranges such as 0-3, or names: {', '.join(names)}"
         raise wrong("--flows", word, wanted, names)
-    return found
+    return named
 
 
 def link_plan(result: Result, link: int) -> LinkView:
@@ -130,14 +130,14 @@ def within(result: Result, t_s: Column, window: Window) -> Mask:
     if window is None:
         return np.ones(t_s.size, dtype=bool)
     start, end = inside(result, window)
-    found: Mask = (t_s >= start) & (t_s <= end)
-    return found
+    mask: Mask = (t_s >= start) & (t_s <= end)
+    return mask
 
 
 def windowed(result: Result, flow: int, name: str, window: Window) -> Column:
     """A column of the samples of a flow inside the window."""
-    found = sample_column(result, flow, name)
-    return found if window is None else found[within(result, sample_column(result, flow, "t_us") / 1e6, window)]
+    column = sample_column(result, flow, name)
+    return column if window is None else column[within(result, sample_column(result, flow, "t_us") / 1e6, window)]
 
 
 def grown(result: Result, flows: Sequence[int], total: str, so_far: str, window: Window) -> float:
@@ -164,10 +164,10 @@ def counted_at(result: Result, flow: int, total: str, so_far: str, at_s: Column)
         )
     inside = (t > start) & (t < stop)
     end = float(flow_column(result, total)[flow])
-    found: Column = np.interp(
+    counted: Column = np.interp(
         at_s * 1e6, np.concatenate([[start], t[inside], [stop]]), np.concatenate([[0.0], count[inside], [end]])
     )
-    return found
+    return counted
 
 
 def queue_inside(result: Result, name: str, window: Window, link: int) -> Column:

@@ -45,7 +45,7 @@ def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
     """How long these take."""
     if backends.kind(on).is_real_time:
         workers = min(jobs or 1, len(plans))
-        seconds = sum(one["duration_ns"] / 1e9 + REAL_START_S for one in plans) / workers
+        seconds = sum(planned["duration_ns"] / 1e9 + REAL_START_S for planned in plans) / workers
         return f"  {_wall(seconds)} on {on}, in real time, {workers} run{'s' * (workers != 1)} at once"
     total = sum(map(packets, plans))
     workers = min(jobs or pool.default_workers(), len(plans))

@@ -32,10 +32,10 @@ def _listed(path: Path) -> list[str]:
     somebody else's.
     """
     try:
-        made = json.loads(read_text(path, MANIFEST_MAX))
+        listed = json.loads(read_text(path, MANIFEST_MAX))
     except (ValueError, RecursionError):
-        made = {"runs": []}
-    runs = made.get("runs") if isinstance(made, dict) else None
+        listed = {"runs": []}
+    runs = listed.get("runs") if isinstance(listed, dict) else None
     if path.is_symlink() or not isinstance(runs, list) or not all(isinstance(name, str) for name in runs):
         raise EngineError(f"{path}: not a list of runs of this program; move it away, or choose another --out")
     return runs

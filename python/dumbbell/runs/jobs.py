@@ -23,9 +23,9 @@ def given(scenario: AnyScenario, *, overrides: tuple[str, ...] = ()) -> Given:
     """The scenario with its text; raises ScenarioError."""
     if isinstance(scenario, (str, Path)):
         return from_file(scenario, overrides=overrides)
-    made = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
-    text = text_of(made)
-    return Given(from_text(text, overrides=overrides, folder=made.folder) if overrides else made, text)
+    whole = scenario if isinstance(scenario, Scenario) else from_dict(scenario)
+    text = text_of(whole)
+    return Given(from_text(text, overrides=overrides, folder=whole.folder) if overrides else whole, text)
 
 
 def text_of(scenario: AnyScenario) -> str:

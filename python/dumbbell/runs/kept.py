@@ -88,11 +88,11 @@ def _kept(folder: Path) -> Kept:
     except UnreadableError:
         manifest = None
     if manifest is None:
-        made = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
-        return Kept(folder.name, folder, "", "", size, made, is_current=False)
-    made = datetime.fromisoformat(manifest["created"])
+        when = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+        return Kept(folder.name, folder, "", "", size, when, is_current=False)
+    when = datetime.fromisoformat(manifest["created"])
     is_current = _is_current(folder.name, manifest)
-    return Kept(folder.name, folder, manifest["name"], manifest["backend"], size, made, is_current)
+    return Kept(folder.name, folder, manifest["name"], manifest["backend"], size, when, is_current)
 
 
 def _is_current(key: str, manifest: dict[str, Any]) -> bool | None:

@@ -140,7 +140,7 @@ class Place:
                 " results, or choose another --out"
             )
         lefts = [path for path in within if path not in held]
-        stranger = next((one for one in strangers(self.path) if not _is_below(one, lefts)), None)
+        stranger = next((below for below in strangers(self.path) if not _is_below(below, lefts)), None)
         if stranger is not None:
             raise OutError(
                 f"{self.path}: holds {stranger.relative_to(self.path)}, which is not of this program; --force replaces"
@@ -188,7 +188,7 @@ def strangers(folder: Path) -> Iterator[Path]:
         if path.is_symlink():
             yield path
         elif path.is_dir():
-            yield from (one for one in strangers(path) if one.relative_to(folder).as_posix() not in listed)
+            yield from (below for below in strangers(path) if below.relative_to(folder).as_posix() not in listed)
         elif (
             path.name not in (LOCK, SWEEP, MADE, UNFINISHED)
             and path.name not in listed
@@ -207,22 +207,24 @@ def _listed(folder: Path) -> set[str] | frozenset[str]:
         text = manifest_text(folder) if _is_there(folder / MANIFEST) else ""
     except UnreadableError:
         text = "?"
-    made = manifest_of(text)
-    if made is not None:
-        return {*tables, *made.get("files", {}), *_TRACES, MANIFEST}
+    manifest = manifest_of(text)
+    if manifest is not None:
+        return {*tables, *manifest.get("files", {}), *_TRACES, MANIFEST}
     return {*tables, *_TRACES, MANIFEST} if tables or not text.strip("\0") else frozenset()
 
 
 def manifest_of(text: str) -> dict[str, Any] | None:
     """A run's manifest; None where it is damaged, or is the manifest of something else."""
     try:
-        made = json.loads(text)
+        manifest = json.loads(text)
     except (ValueError, RecursionError):
         return None
     is_ours = (
-        isinstance(made, dict) and isinstance(made.get("schema_version"), int) and isinstance(made.get("plan"), dict)
+        isinstance(manifest, dict)
+        and isinstance(manifest.get("schema_version"), int)
+        and isinstance(manifest.get("plan"), dict)
     )
-    return made if is_ours and isinstance(made.get("files", {}), dict) else None
+    return manifest if is_ours and isinstance(manifest.get("files", {}), dict) else None
 
 
 def _is_report(path: Path) -> bool:
@@ -236,7 +238,7 @@ def _is_picture(path: Path) -> bool:
         return False
     from dumbbell import plots
 
-    runs = (one.parent.name for pattern in ("*", "*/*") for one in path.parent.glob(f"{pattern}/{MANIFEST}"))
+    runs = (manifest.parent.name for pattern in ("*", "*/*") for manifest in path.parent.glob(f"{pattern}/{MANIFEST}"))
     return path.stem.startswith((*plots.KINDS, "kfoury-fig", *runs))
 
 

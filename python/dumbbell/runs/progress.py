@@ -101,11 +101,11 @@ class Notebook:
         """Over the last one."""
         from IPython.display import display
 
-        made = {"text/plain": text}
+        content = {"text/plain": text}
         if self._handle is None:
-            self._handle = display(made, raw=True, display_id=True)
+            self._handle = display(content, raw=True, display_id=True)
         else:
-            self._handle.update(made, raw=True)
+            self._handle.update(content, raw=True)
 
     def clear(self) -> None:
         """Leave an empty line: a notebook has no way to take an output of its own away."""

@@ -33,12 +33,12 @@ def finished(job: Job, note: Callable[[str], None]) -> dict[str, Any] | None:
         return None
     if folder.is_symlink() or not folder.is_dir():
         raise ResultError(f"{folder}: not a folder; choose another --out")
-    made, wrong = _read(folder)
-    if made is not None:
-        _compare(job, made)
-        wrong = _damage(folder, made)
+    manifest, wrong = _read(folder)
+    if manifest is not None:
+        _compare(job, manifest)
+        wrong = _damage(folder, manifest)
         if not wrong:
-            return made
+            return manifest
     stranger = next(strangers(folder), None)
     if stranger is not None:
         raise ResultError(f"{folder}: holds {stranger.name} and is no result of this program; choose another --out")
@@ -52,29 +52,29 @@ def _read(folder: Path) -> tuple[dict[str, Any] | None, str]:
     if not (folder / MANIFEST).exists():
         return None, f"{MANIFEST} is missing"
     try:
-        made = manifest_of(manifest_text(folder))
+        manifest = manifest_of(manifest_text(folder))
     except UnreadableError:
-        made = None
-    return made, "" if made else f"{MANIFEST} is damaged"
+        manifest = None
+    return manifest, "" if manifest else f"{MANIFEST} is damaged"
 
 
-def _compare(job: Job, made: dict[str, Any]) -> None:
+def _compare(job: Job, manifest: dict[str, Any]) -> None:
     """Raise ResultError for a run that is not this one."""
     from dumbbell import _native
 
     at, elsewhere = job.folder, "choose another --out"
     own, on = job.request.own, backends.recorded(job.request.on)
-    if made["schema_version"] != _native.MANIFEST_VERSION:
+    if manifest["schema_version"] != _native.MANIFEST_VERSION:
         raise ResultError(
-            f"{at}: written in format {made['schema_version']}, this is {_native.MANIFEST_VERSION}; {elsewhere}"
+            f"{at}: written in format {manifest['schema_version']}, this is {_native.MANIFEST_VERSION}; {elsewhere}"
         )
-    if made["plan"] != json.loads(json.dumps(job.planned.plan)):  # steps are tuples in a plan, lists in a file
+    if manifest["plan"] != json.loads(json.dumps(job.planned.plan)):  # steps are tuples in a plan, lists in a file
         raise ResultError(f"{at}: holds the result of another plan; --force replaces all results, or {elsewhere}")
-    if made.get("controllers", []) != own.record():
+    if manifest.get("controllers", []) != own.record():
         raise ResultError(f"{at}: made with other controllers of one's own (--cca); {elsewhere}")
-    if made.get("backend") != on:
-        raise ResultError(f"{at}: made with --on {made.get('backend')}, this is {on}; {elsewhere}")
-    _compare_builds(at, made.get("digests"), builds.digests(job.request))
+    if manifest.get("backend") != on:
+        raise ResultError(f"{at}: made with --on {manifest.get('backend')}, this is {on}; {elsewhere}")
+    _compare_builds(at, manifest.get("digests"), builds.digests(job.request))
 
 
 def _compare_builds(at: Path, theirs: object, ours: dict[str, str]) -> None:
@@ -89,9 +89,9 @@ def _compare_builds(at: Path, theirs: object, ours: dict[str, str]) -> None:
         raise ResultError(f"{at}: made by another build than this, with another {listed(others)}; {instead}")
 
 
-def _damage(folder: Path, made: dict[str, Any]) -> str:
+def _damage(folder: Path, manifest: dict[str, Any]) -> str:
     try:
-        return damage(folder, made)
+        return damage(folder, manifest)
     except OSError as error:
         return f"cannot be read ({error.strerror})"
     except (KeyError, TypeError, AttributeError):

@@ -82,7 +82,7 @@ class Bisection:
         if not self._has_ends:
             return None
         gained = [not first and last for first, last in zip(self.told[0], self.told[self.count - 1])]
-        return min(i for i, holds in self.told.items() if all(one or not want for one, want in zip(holds, gained)))
+        return min(i for i, holds in self.told.items() if all(met or not want for met, want in zip(holds, gained)))
 
 
 class Ordered(NamedTuple):
@@ -96,10 +96,10 @@ class Ordered(NamedTuple):
 
 def ordered(scenario: Scenario, key: str) -> Ordered:
     """The axis of this key; raises ScenarioError where it does not vary, or its values have no order."""
-    found = scenario.axes
-    axis = next((one for one in found if key in one.keys), None)
+    axes = scenario.axes
+    axis = next((varied for varied in axes if key in varied.keys), None)
     if axis is None:
-        names = [name for one in found for name in one.keys]
+        names = [name for varied in axes for name in varied.keys]
         raise wrong("--find", key, f"a varied key: {', '.join(names) or 'there is none; --vary makes one'}", names)
     sizes = [_size(point.vary[key], key) for point in axis.points]
     if len({measure for measure, _ in sizes}) > 1 or len(set(sizes)) < len(sizes):

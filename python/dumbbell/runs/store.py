@@ -88,17 +88,17 @@ class Store:
         """
         key = self.key(request)
         folder = self.folder(key)
-        found = _whole(folder)
-        if found is not None:
-            return found
+        manifest = _whole(folder)
+        if manifest is not None:
+            return manifest
         with self._held(key, request):
-            found = _whole(folder)
-            if found is None:
+            manifest = _whole(folder)
+            if manifest is None:
                 refuse_strangers(folder)
                 for left in (folder, *filter(is_left, folder.parent.glob(f"{BESIDE}*-{key}"))):
                     remove(left)
-                found = self._made(request, folder)
-        return found
+                manifest = self._made(request, folder)
+        return manifest
 
     def _made(self, request: Request, folder: Path) -> dict[str, Any]:
         request.progress(0, 0)
@@ -106,10 +106,10 @@ class Store:
         try:
             return self._make(request._replace(planned=planned), folder)
         except EngineError:
-            found = _whole(folder)  # of a file system without locks: somebody else was first
-            if found is None:
+            manifest = _whole(folder)  # of a file system without locks: somebody else was first
+            if manifest is None:
                 raise
-            return found
+            return manifest
 
     @contextmanager
     def _held(self, key: str, request: Request) -> Iterator[None]:
@@ -140,14 +140,14 @@ class Store:
         """
         stored = self.put(request)
         source = self.folder(self.key(request))
-        with ResultFolder(request, folder) as made:
+        with ResultFolder(request, folder) as results:
             for name in stored["files"]:
-                (made.path / name).parent.mkdir(parents=True, exist_ok=True)
+                (results.path / name).parent.mkdir(parents=True, exist_ok=True)
                 try:
-                    os.link(source / name, made.path / name)
+                    os.link(source / name, results.path / name)
                 except OSError:
-                    shutil.copy2(source / name, made.path / name)
-            return made.close(asked(stored, request))
+                    shutil.copy2(source / name, results.path / name)
+            return results.close(asked(stored, request))
 
     def results(self, jobs: Sequence[Job]) -> Results:
         """The runs of these jobs, as they asked for them; raises ResultError for one that is not there."""
@@ -156,7 +156,7 @@ class Store:
         from dumbbell.results.load import Result, Results
         from dumbbell.results.manifest import Manifest
 
-        found = []
+        results = []
         for job in jobs:
             folder = self.folder(self.key(job.request))
             stored = _whole(folder)
@@ -164,8 +164,8 @@ class Store:
                 raise ResultError(f"{folder}: this run is not in the store")
             result = Result(folder)
             result.manifest = msgspec.convert(asked(stored, job.request), Manifest)
-            found.append(result)
-        return Results(found)
+            results.append(result)
+        return Results(results)
 
 
 def asked(stored: dict[str, Any], request: Request) -> dict[str, Any]:
@@ -199,8 +199,8 @@ def refuse_strangers(folder: Path) -> None:
 def _whole(folder: Path) -> dict[str, Any] | None:
     """The manifest of a run whose files are all as they were written."""
     try:
-        made = manifest_of(manifest_text(folder))
-        return made if made is not None and not damage(folder, made) else None
+        manifest = manifest_of(manifest_text(folder))
+        return manifest if manifest is not None and not damage(folder, manifest) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

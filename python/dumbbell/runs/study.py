@@ -90,8 +90,8 @@ def prepared(
     overrides = varying.overrides(
         text, overrides, choice.vary, together=choice.together, sample=choice.sample, seed=choice.seed
     )
-    made = given(scenario, overrides=overrides)
-    return Prepared(made, jobs_of([made], Path(), overrides=overrides, own=own, on=on))
+    whole = given(scenario, overrides=overrides)
+    return Prepared(whole, jobs_of([whole], Path(), overrides=overrides, own=own, on=on))
 
 
 class Looked(NamedTuple):
@@ -206,14 +206,14 @@ class Study:
         """The figures of a combination over its repetitions that are finished."""
         runs = [figures.measured(self._going.result(job)) for job in self.cases[case] if job.number in self.finished]
         by = self._choice.by or figures.default_by(runs)
-        made = [row for run in runs for row in figures.rows(run, names, by=by, only=self._choice.flows)]
-        return figures.over_repetitions(made)
+        rows = [row for run in runs for row in figures.rows(run, names, by=by, only=self._choice.flows)]
+        return figures.over_repetitions(rows)
 
     def find(self, scenario: Scenario, key: str, conditions: Sequence[Bound], *, largest: bool) -> list[Found]:
         """For each combination of the other values the smallest (or largest) value of `key` at which the conditions
         hold, in every row.
         """
-        refuse_doubted([one.name for one in conditions], plans_of_several_links(self._going.jobs), "--where")
+        refuse_doubted([item.name for item in conditions], plans_of_several_links(self._going.jobs), "--where")
         along = search.ordered(scenario, key)
         values = along.values[::-1] if largest else along.values
         combinations: dict[str, dict[int, str]] = {}
@@ -226,8 +226,8 @@ class Study:
         while not self.is_full:
             asked = {
                 others: i
-                for others, one in going.items()
-                if not self._failed(combinations[others]) and (i := one.next()) is not None
+                for others, item in going.items()
+                if not self._failed(combinations[others]) and (i := item.next()) is not None
             }
             if not asked:
                 break
@@ -236,12 +236,12 @@ class Study:
                 case = combinations[others][i]
                 if case not in self.errors and not self.is_full:
                     looked[others][i] = self._looked(
-                        values[i], self.rows(case, [one.name for one in conditions]), conditions
+                        values[i], self.rows(case, [item.name for item in conditions]), conditions
                     )
                     going[others].told[i] = looked[others][i].met
         return [
-            _found(json.loads(others), one, looked[others], self._failed(combinations[others]), largest=largest)
-            for others, one in going.items()
+            _found(json.loads(others), item, looked[others], self._failed(combinations[others]), largest=largest)
+            for others, item in going.items()
         ]
 
     def _failed(self, points: Mapping[int, str]) -> str:
@@ -250,19 +250,23 @@ class Study:
     @staticmethod
     def _looked(value: Any, rows: Sequence[Row], conditions: Sequence[Bound]) -> Looked:
         met, words, known, lacking, flows = [], [], {}, {}, {}
-        for one in conditions:
-            judged = [(one.judge(row.sample(one.name)), row) for row in rows]
+        for condition in conditions:
+            judged = [(condition.judge(row.sample(condition.name)), row) for row in rows]
             met.append(bool(rows) and all(verdict.is_met for verdict, _ in judged))
             words.append(worst(verdict.word for verdict, _ in judged))
-            most, n = max(((row.lacking(one.name), row.n) for row in rows), default=(0, 0))
+            most, n = max(((row.lacking(condition.name), row.n) for row in rows), default=(0, 0))
             if most:
-                lacking[one.name] = (most, n)
-            having = [(one.distance(row.values[one.name].mean), row) for row in rows if one.name in row.values]
+                lacking[condition.name] = (most, n)
+            having = [
+                (condition.distance(row.values[condition.name].mean), row)
+                for row in rows
+                if condition.name in row.values
+            ]
             if having:
                 row = min(having, key=lambda each: each[0])[1]
-                known[one.name] = row.values[one.name]
-                if len(having) > 1 and not figure(one.name).of_run:
-                    flows[one.name] = row.name
+                known[condition.name] = row.values[condition.name]
+                if len(having) > 1 and not figure(condition.name).of_run:
+                    flows[condition.name] = row.name
         return Looked(value, tuple(met), known, lacking, flows, tuple(words))
 
 
@@ -290,27 +294,27 @@ def _why(goal: Precision, rows: Sequence[Row]) -> str:
 
 def _found(
     vary: dict[str, Any],
-    one: Bisection,
+    bisection: Bisection,
     looked: Mapping[int, Looked],
     error: str,
     *,
     largest: bool,
 ) -> Found:
     ordered = [looked[i] for i in sorted(looked, reverse=largest)]
-    if error or one.first is None:
-        return Found(vary, None, ordered, one.is_monotone, None, error)
-    beside = [looked[i] for i in (one.first, one.first - 1) if i in looked]
+    if error or bisection.first is None:
+        return Found(vary, None, ordered, bisection.is_monotone, None, error)
+    beside = [looked[i] for i in (bisection.first, bisection.first - 1) if i in looked]
     words = {word for point in beside for word in point.words} - {UNJUDGED}
     is_repeated = all(interval.n > 1 for point in beside for interval in point.figures.values())
     is_certain = UNCLEAR not in words if is_repeated else None
     return Found(
         vary,
-        looked[one.first].value,
+        looked[bisection.first].value,
         ordered,
-        one.is_monotone,
+        bisection.is_monotone,
         is_certain,
-        is_end=one.is_end,
-        is_reversed=one.is_reversed,
+        is_end=bisection.is_end,
+        is_reversed=bisection.is_reversed,
     )
 
 

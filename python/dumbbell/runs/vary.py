@@ -66,15 +66,15 @@ def wanted(text: str) -> Wanted:
 
 def of(vary: Mapping[str, Any]) -> list[Wanted]:
     """The same of a dictionary, whose values are texts as above, lists, or ranges as tables."""
-    found = []
+    listed = []
     for key, given in vary.items():
         values = _read(key, given) if isinstance(given, str) else given
         if isinstance(values, Mapping):
             values = ranges.values(values, key)
         if not isinstance(values, Span) and (isinstance(values, str) or not isinstance(values, Sequence) or not values):
             raise wrong(key, given, "a list of values")
-        found.append(Wanted(key, values if isinstance(values, Span) else list(values)))
-    return found
+        listed.append(Wanted(key, values if isinstance(values, Span) else list(values)))
+    return listed
 
 
 def _read(key: str, text: str) -> list[Any] | Span:
@@ -117,27 +117,27 @@ def overrides(
 
     With `sample`, that many points of all that varies are drawn, each value by a random stream of its key.
     """
-    spans = {one.key: one.values for one in axes_wanted if isinstance(one.values, Span)}
+    spans = {wanted.key: wanted.values for wanted in axes_wanted if isinstance(wanted.values, Span)}
     if spans and sample is None:
         key, span = next(iter(spans.items()))
         raise ScenarioError(
             key,
             f"{span.low}..{span.high} has no steps: wanted {span.low}..{span.high}/10, or a random sample (--sample N)",
         )
-    made = [*before]
+    all_of = [*before]
     groups = [list(group) for group in together]
-    for one in axes_wanted:
-        paths = _paths(one.key, source.tables(text, tuple(made)))
-        values = [one.values.low] if isinstance(one.values, Span) else one.values
-        made += [f"{path}={value_text(values)}" for path in paths]
-        if len(paths) > 1 and not any(one.key in group for group in groups):
-            groups.append([one.key])
-    made += _grouped(text, made, groups)
-    return tuple(made) if sample is None else _sampled(text, made, spans, sample, seed)
+    for wanted in axes_wanted:
+        paths = _paths(wanted.key, source.tables(text, tuple(all_of)))
+        values = [wanted.values.low] if isinstance(wanted.values, Span) else wanted.values
+        all_of += [f"{path}={value_text(values)}" for path in paths]
+        if len(paths) > 1 and not any(wanted.key in group for group in groups):
+            groups.append([wanted.key])
+    all_of += _grouped(text, all_of, groups)
+    return tuple(all_of) if sample is None else _sampled(text, all_of, spans, sample, seed)
 
 
-def _grouped(text: str, made: Sequence[str], groups: Sequence[Sequence[str]]) -> list[str]:
-    before = source.tables(text, tuple(made)).get("together", [])
+def _grouped(text: str, before_these: Sequence[str], groups: Sequence[Sequence[str]]) -> list[str]:
+    before = source.tables(text, tuple(before_these)).get("together", [])
     return [f"together={json.dumps([*before, *groups])}"] if groups else []
 
 
@@ -145,46 +145,46 @@ def _paths(key: str, tables: Mapping[str, Any]) -> list[str]:
     """The key paths that a key stands for: of every table where it names none."""
     name, dot, rest = key.partition(".")
     if name in ("flow", "link") and dot:
-        found = [f"{name}[{i}].{rest}" for i in range(len(tables.get(name, [])))]
-        if not found:
+        paths = [f"{name}[{i}].{rest}" for i in range(len(tables.get(name, [])))]
+        if not paths:
             raise ScenarioError(key, f"there is no [[{name}]] table")
-        return found
+        return paths
     return [key]
 
 
-def _sampled(text: str, made: Sequence[str], spans: Mapping[str, Span], count: int, seed: int) -> tuple[str, ...]:
+def _sampled(text: str, before: Sequence[str], spans: Mapping[str, Span], count: int, seed: int) -> tuple[str, ...]:
     """All that varies as lists that go in step, a value for each point."""
-    scenario = from_text(text, overrides=tuple(made))
-    found, most = scenario.axes, scenario.limits.runs // scenario.repetitions
+    scenario = from_text(text, overrides=tuple(before))
+    scenario_axes, most = scenario.axes, scenario.limits.runs // scenario.repetitions
     if count > most:
         raise ScenarioError("--sample", f"got {count}, wanted at most {most} points, as limits.runs allows")
     total = 1
-    for axis in found:
+    for axis in scenario_axes:
         total *= len(axis.points)
-    streams = {name: Random(f"{seed}/{name}") for name in (*spans, *("+".join(axis.keys) for axis in found))}
+    streams = {name: Random(f"{seed}/{name}") for name in (*spans, *("+".join(axis.keys) for axis in scenario_axes))}
     points: dict[tuple[Any, ...], tuple[list[int], dict[str, Any]]] = {}
     for _ in range(_TRIES * count):
         if len(points) == count:
             break
-        places = [int(streams["+".join(axis.keys)].random() * len(axis.points)) for axis in found]
+        places = [int(streams["+".join(axis.keys)].random() * len(axis.points)) for axis in scenario_axes]
         values = {key: span.drawn(streams[key].random(), key) for key, span in spans.items()}
         points.setdefault((*places, *values.values()), (places, values))
     if len(points) < count:
         most = total if not spans else len(points)
         raise ScenarioError("--sample", f"got {count}, wanted at most {most}: there are no more different points")
-    return (*made, *_in_step(text, made, found, spans, list(points.values())))
+    return (*before, *_in_step(text, before, scenario_axes, spans, list(points.values())))
 
 
 def _in_step(
     text: str,
-    made: Sequence[str],
-    found: Sequence[axes.Axis],
+    before: Sequence[str],
+    scenario_axes: Sequence[axes.Axis],
     spans: Mapping[str, Span],
     points: Sequence[tuple[list[int], dict[str, Any]]],
 ) -> list[str]:
     lists: dict[str, list[Any]] = {}
     words: list[str] = []
-    for number, axis in enumerate(found):
+    for number, axis in enumerate(scenario_axes):
         if any(key in spans for key in axis.keys):
             continue
         words += axis.keys
@@ -193,7 +193,7 @@ def _in_step(
             lists[_path(place)] = [next(text for where, (text, _) in point.changes if where == place) for point in at]
     for key in spans:
         words.append(key)
-        for path in _paths(key, source.tables(text, tuple(made))):
+        for path in _paths(key, source.tables(text, tuple(before))):
             lists[path] = [values[key] for _, values in points]
     group = [words] if len(lists) > 1 else []
     return [*(f"{path}={value_text(values)}" for path, values in lists.items()), f"together={json.dumps(group)}"]
