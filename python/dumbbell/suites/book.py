@@ -54,12 +54,12 @@ class Book:
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """These entries, and those whose runs their claims read too."""
-        found: dict[str, None] = {}
+        all_names: dict[str, None] = {}
         for name in names:
-            found[name] = None
+            all_names[name] = None
             entry = entry_of(name)
-            found.update(dict.fromkeys((*entry.also, *entry.needs)))
-        return list(found)
+            all_names.update(dict.fromkeys((*entry.also, *entry.needs)))
+        return list(all_names)
 
     def jobs(self, names: Iterable[str]) -> list[Job]:
         """The runs of these entries that differ from each other."""
@@ -152,9 +152,9 @@ def scaled(scenario: Mapping[str, Any], factor: float) -> dict[str, Any]:
 
 
 def _times(table: Mapping[str, Any], keys: Iterable[str], factor: float) -> dict[str, Any]:
-    made = dict(table)
+    scaled_table = dict(table)
     for key in keys:
-        found = _QUANTITY.fullmatch(str(made.get(key, "")))
-        if found:
-            made[key] = f"{float(found[1]) * factor:.10g}{found[2]}"
-    return made
+        quantity = _QUANTITY.fullmatch(str(scaled_table.get(key, "")))
+        if quantity:
+            scaled_table[key] = f"{float(quantity[1]) * factor:.10g}{quantity[2]}"
+    return scaled_table

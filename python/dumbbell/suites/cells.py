@@ -37,30 +37,30 @@ def is_cell(claim: Claim) -> bool:
 
 def cells(table: Table) -> list[Cell]:
     """Every printed number of a table, once, in the paper's order."""
-    found: dict[tuple[str, str, str], Cell] = {}
+    by_place: dict[tuple[str, str, str], Cell] = {}
     for claim in table.text.claims:
         if not is_cell(claim) or claim.expected is None:
             continue
         reading = table.read(claim.metric, claim.series[0], claim.at)[0]
         agrees = within(claim, claim.tol.of(table.kind)).judge(reading.sample).word == HOLDS
         cell = Cell(claim.series[0], claim.at, claim.metric, claim.expected, reading.mean, agrees)
-        found.setdefault((cell.series, repr(cell.at), cell.metric), cell)
-    return list(found.values())
+        by_place.setdefault((cell.series, repr(cell.at), cell.metric), cell)
+    return list(by_place.values())
 
 
 def rows(table: Table, columns: Sequence[Column]) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of a table for a terminal: a row per line and place; "ours (paper's)", and a star within the
     tolerance.
     """
-    found = cells(table)
-    axes = list(dict.fromkeys(key for cell in found for key in cell.at))
-    made = []
-    for series, place in dict.fromkeys((cell.series, tuple(cell.at.items())) for cell in found):
-        mine = {cell.metric: cell for cell in found if cell.series == series and tuple(cell.at.items()) == place}
+    all_cells = cells(table)
+    axes = list(dict.fromkeys(key for cell in all_cells for key in cell.at))
+    lines = []
+    for series, place in dict.fromkeys((cell.series, tuple(cell.at.items())) for cell in all_cells):
+        mine = {cell.metric: cell for cell in all_cells if cell.series == series and tuple(cell.at.items()) == place}
         texts = [_text(mine[column.metric], column.form) if column.metric in mine else "" for column in columns]
         at = dict(place)
-        made.append([series, *(f"{at.get(key, '')}" for key in axes), *texts])
-    return ["algorithm", *axes, *(column.title for column in columns)], made
+        lines.append([series, *(f"{at.get(key, '')}" for key in axes), *texts])
+    return ["algorithm", *axes, *(column.title for column in columns)], lines
 
 
 def _text(cell: Cell, form: str) -> str:
@@ -69,10 +69,10 @@ def _text(cell: Cell, form: str) -> str:
 
 def agreement(table: Table) -> str:
     """How many cells of each metric agree."""
-    found = cells(table)
+    all_cells = cells(table)
     parts = []
-    for metric in dict.fromkeys(cell.metric for cell in found):
-        own = [cell.agrees for cell in found if cell.metric == metric]
+    for metric in dict.fromkeys(cell.metric for cell in all_cells):
+        own = [cell.agrees for cell in all_cells if cell.metric == metric]
         parts.append(f"{metric} {sum(own)} of {len(own)}")
     return ", ".join(parts)
 
@@ -85,8 +85,8 @@ def drawn(columns: Sequence[Column], across: str, *, width: float = 7.5, abreast
 
     @style.styled
     def draw(table: Table) -> Figure:
-        found = cells(table)
-        blocks = [(column, [cell for cell in found if cell.metric == column.metric]) for column in columns]
+        all_cells = cells(table)
+        blocks = [(column, [cell for cell in all_cells if cell.metric == column.metric]) for column in columns]
         heights = [len(_rows(own, across)) for _, own in blocks]
         deep = -(-len(blocks) // abreast)
         sheet = style.Sheet(None, {"width": width}, rows=deep, columns=abreast,
@@ -103,17 +103,17 @@ def drawn(columns: Sequence[Column], across: str, *, width: float = 7.5, abreast
     return draw
 
 
-def _rows(found: Sequence[Cell], across: str) -> list[tuple[Any, ...]]:
-    return list(dict.fromkeys(_row(cell, across) for cell in found))
+def _rows(all_cells: Sequence[Cell], across: str) -> list[tuple[Any, ...]]:
+    return list(dict.fromkeys(_row(cell, across) for cell in all_cells))
 
 
 def _row(cell: Cell, across: str) -> tuple[Any, ...]:
     return (cell.series, *(value for key, value in cell.at.items() if key != across))
 
 
-def _block(ax: Any, column: Column, found: Sequence[Cell], across: str) -> None:
-    tall, wide = _rows(found, across), list(dict.fromkeys(cell.at.get(across, "") for cell in found))
-    for cell in found:
+def _block(ax: Any, column: Column, all_cells: Sequence[Cell], across: str) -> None:
+    tall, wide = _rows(all_cells, across), list(dict.fromkeys(cell.at.get(across, "") for cell in all_cells))
+    for cell in all_cells:
         x, y = wide.index(cell.at.get(across, "")), tall.index(_row(cell, across))
         if not cell.agrees:
             ax.add_patch(_box(x, y))
@@ -121,8 +121,8 @@ def _block(ax: Any, column: Column, found: Sequence[Cell], across: str) -> None:
         ax.text(x, y + 0.22, f"{cell.paper:{column.form}}", ha="center", va="center", fontsize=6.5, color="#777777")
     ax.set_xlim(-0.5, len(wide) - 0.5)
     ax.set_ylim(len(tall) - 0.5, -0.5)
-    ax.set_xticks(range(len(wide)), [str(one) for one in wide])
-    ax.set_yticks(range(len(tall)), [", ".join(map(str, one)) for one in tall])
+    ax.set_xticks(range(len(wide)), [str(tick) for tick in wide])
+    ax.set_yticks(range(len(tall)), [", ".join(map(str, tick)) for tick in tall])
     ax.grid(visible=False)
     ax.tick_params(length=0)
 

@@ -126,17 +126,17 @@ def _looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Colour, marker and line of each label; those of one controller are shades of its colour."""
     counts = Counter(colour(label).colour for label in labels)
     met: Counter[str] = Counter()
-    made = {}
+    looks = {}
     for label in labels:
         its = colour(label)
         nth, count = met[its.colour], counts[its.colour]
         met[its.colour] += 1
-        made[label] = {
+        looks[label] = {
             "color": its.colour if count == 1 else look.shade(its.colour, nth, count),
             "marker": its.marker if nth == 0 else _MARKERS[nth % len(_MARKERS)],
             "linestyle": look.LINES[nth % len(look.LINES)],
         }
-    return made
+    return looks
 
 
 def lines(
@@ -163,10 +163,10 @@ def lines(
         for label in labels:
             if label and not is_of_run and not table.points_of(label, at):
                 continue
-            found = table.read(y, label, at)
+            points = table.read(y, label, at)
             own = looks[label] if label else {"color": look.NEUTRAL, "marker": "o", "linestyle": "-"}
-            places.update(one.at[x] for one in found)
-            handle = _points(sheet, ax, found, x=x, spread=spread, own=own)
+            places.update(point.at[x] for point in points)
+            handle = _points(sheet, ax, points, x=x, spread=spread, own=own)
             if label or table.beside is not None:
                 sheet.entry(handle, label or "all flows")
             if table.beside is not None:
@@ -192,28 +192,30 @@ def _linear(ax: Axes, low: float, high: float | None) -> tuple[float, float | No
     return low, high if high is not None else top if isfinite(top) and top > low else None
 
 
-def _points(sheet: style.Sheet, ax: Axes, found: Sequence[Reading], *, x: str, spread: str, own: dict[str, Any]) -> Any:
+def _points(
+    sheet: style.Sheet, ax: Axes, points: Sequence[Reading], *, x: str, spread: str, own: dict[str, Any]
+) -> Any:
     """A line through the means, with what shows how far the repetitions are apart."""
-    line = sorted(found, key=lambda one: one.at[x])
-    for one in line:
-        if 1 < len(one.values) < INTERVAL_FROM:
-            ax.plot([one.at[x]] * len(one.values), one.values, ".", color=own["color"], ms=3, alpha=0.6)
+    line = sorted(points, key=lambda point: point.at[x])
+    for point in line:
+        if 1 < len(point.values) < INTERVAL_FROM:
+            ax.plot([point.at[x]] * len(point.values), point.values, ".", color=own["color"], ms=3, alpha=0.6)
             sheet.explain("dots: each repetition")
-    places, means = [one.at[x] for one in line], [one.mean for one in line]
+    places, means = [point.at[x] for point in line], [point.mean for point in line]
     return ax.errorbar(places, means, yerr=_spreads(sheet, line, spread), capsize=2, **{"markersize": 4, **own})
 
 
-def _spreads(sheet: style.Sheet, found: Sequence[Reading], spread: str) -> list[float] | None:
+def _spreads(sheet: style.Sheet, points: Sequence[Reading], spread: str) -> list[float] | None:
     """What bars show of each point; None where there are too few repetitions."""
-    if any(len(one.values) < INTERVAL_FROM for one in found):
+    if any(len(point.values) < INTERVAL_FROM for point in points):
         return None
     if spread == "sd":
         from statistics import pstdev
 
         sheet.explain("bars: one standard deviation over the repetitions")
-        return [pstdev(one.values) if all(map(isfinite, one.values)) else 0.0 for one in found]
+        return [pstdev(point.values) if all(map(isfinite, point.values)) else 0.0 for point in points]
     sheet.explain("bars: 95 % interval of the mean")
-    return [0.0 if isnan(one.half_width) else one.half_width for one in found]
+    return [0.0 if isnan(point.half_width) else point.half_width for point in points]
 
 
 def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | None = None) -> list[Claim]:
@@ -270,9 +272,9 @@ def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float
         looks = _looks(labels)
         for label in labels:
             values: list[float] = []
-            for _, found, _ in table.raw(y, label, at):
-                for one in found:
-                    values.extend(one if isinstance(one, list) else [one])
+            for _, of_runs, _ in table.raw(y, label, at):
+                for of_run in of_runs:
+                    values.extend(of_run if isinstance(of_run, list) else [of_run])
             finite = sorted(value for value in values if isfinite(value))
             if not finite:
                 continue
@@ -299,12 +301,12 @@ def bars(y: str, *, title: str = "") -> Panel:
         names = list(dict.fromkeys(flow.name for point in table.points for flow in point.runs[0].plan.flows))
         width = 0.8 / len(names)
         for i, name in enumerate(names):
-            found = [table.read(y, name, {"case_name": case})[0] for case in cases]
+            points = [table.read(y, name, {"case_name": case})[0] for case in cases]
             places = [k + (i - (len(names) - 1) / 2) * width for k in range(len(cases))]
-            high = [one.mean for one in found]
-            made = ax.bar(places, high, width, color=colour(name).colour, yerr=_spreads(sheet, found, "interval"),
+            high = [point.mean for point in points]
+            handle = ax.bar(places, high, width, color=colour(name).colour, yerr=_spreads(sheet, points, "interval"),
                           capsize=2)  # fmt: skip
-            sheet.entry(made, name)
+            sheet.entry(handle, name)
         ax.set_xticks(range(len(cases)), cases)
         style.value_title(sheet, ax, table.metric(y).axis_title)
         if title:
@@ -339,18 +341,20 @@ def heat(
     """
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
-        found = {(one.at[x], one.at[y]): one.mean * value.factor for one in table.read(value.metric, value.label)}
-        columns, rows = sorted({cell[0] for cell in found}), sorted({cell[1] for cell in found})
-        grid = [[found.get((column, row), float("nan")) for column in columns] for row in rows]
+        means = {
+            (point.at[x], point.at[y]): point.mean * value.factor for point in table.read(value.metric, value.label)
+        }
+        columns, rows = sorted({cell[0] for cell in means}), sorted({cell[1] for cell in means})
+        grid = [[means.get((column, row), float("nan")) for column in columns] for row in rows]
         image = ax.imshow(
             grid, origin="lower" if first == "lower" else "upper", aspect="auto", cmap="viridis", vmin=low, vmax=high
         )
-        texts: dict[Any, list[str]] = {cell: [] for cell in found}
+        texts: dict[Any, list[str]] = {cell: [] for cell in means}
         for number in below or (value,):
-            for one in table.read(number.metric, number.label):
-                texts[one.at[x], one.at[y]].append(format(one.mean * number.factor, number.form))
+            for point in table.read(number.metric, number.label):
+                texts[point.at[x], point.at[y]].append(format(point.mean * number.factor, number.form))
         for (column, row), words in texts.items():
-            shade = (found[column, row] - low) / ((high - low) or 1)
+            shade = (means[column, row] - low) / ((high - low) or 1)
             text = words[0] if len(words) == 1 else words[0] + "\n" + " | ".join(words[1:])
             ax.text(columns.index(column), rows.index(row), text, ha="center", va="center", fontsize=6.5,
                     color="black" if shade > 0.6 else "white")  # fmt: skip

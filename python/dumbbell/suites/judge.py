@@ -71,7 +71,7 @@ def judge(claim: Claim, table: Table, wide: Table, book: Tables) -> Verdict:
     if claim.kind == "ordering":
         places = _lines(claim, table, book)
         verdict = _ordering(claim, tolerance, places)
-        points = [(name, one) for _, readings in places for name, one in zip(claim.order, readings, strict=True)]
+        points = [(name, point) for _, readings in places for name, point in zip(claim.order, readings, strict=True)]
     else:
         points = _points(claim, wide if claim.kind == "trend" else table, book)
         verdict = (_trend if claim.kind == "trend" else _near)(claim, tolerance, points)
@@ -102,7 +102,7 @@ def _points(claim: Claim, table: Table, book: Tables) -> list[tuple[str, Reading
         ]
     if claim.kind == "trend":
         low, high = claim.at.get("from_x", float("-inf")), claim.at.get("to_x", float("inf"))
-        points = [(name, one) for name, one in points if low <= one.at[claim.x_var] <= high]
+        points = [(name, point) for name, point in points if low <= point.at[claim.x_var] <= high]
     return points
 
 
@@ -128,16 +128,16 @@ def _lines(claim: Claim, table: Table, book: Tables) -> list[tuple[Place, list[R
 
 def _near(claim: Claim, tolerance: Tolerance, points: Sequence[tuple[str, Reading]]) -> judging.Verdict:
     question = within(claim, tolerance)
-    return together([_placed(question.judge(one.sample), name, one.at) for name, one in points])
+    return together([_placed(question.judge(point.sample), name, point.at) for name, point in points])
 
 
 def _ordering(claim: Claim, tolerance: Tolerance, places: Sequence[tuple[Place, list[Reading]]]) -> judging.Verdict:
     if not places:
         return judging.Verdict(UNJUDGED, None, nan, "no point has all of " + ", ".join(claim.order))
     question = Order(claim.order, tolerance.of_judge, claim.min_gap, frozenset(claim.may_tie), frozenset(claim.slight))
-    verdicts = [_placed(question.judge([one.sample for one in readings]), "", at) for at, readings in places]
+    verdicts = [_placed(question.judge([reading.sample for reading in readings]), "", at) for at, readings in places]
     if claim.any_place:
-        verdicts = [one for one in verdicts if one.word == HOLDS] or verdicts
+        verdicts = [verdict for verdict in verdicts if verdict.word == HOLDS] or verdicts
     return together(verdicts)
 
 
@@ -146,7 +146,7 @@ def _trend(claim: Claim, tolerance: Tolerance, points: Sequence[tuple[str, Readi
     verdicts = []
     for name in dict.fromkeys(name for name, _ in points):
         line = sorted(
-            ((one.at[claim.x_var], one.sample) for owner, one in points if owner == name), key=lambda at: at[0]
+            ((point.at[claim.x_var], point.sample) for owner, point in points if owner == name), key=lambda at: at[0]
         )
         verdicts.append(_placed(question.judge(line), name, {}))
     return together(verdicts)
@@ -159,8 +159,8 @@ def _placed(verdict: judging.Verdict, name: str, at: Place) -> judging.Verdict:
 
 def _measured(points: Sequence[tuple[str, Reading]]) -> Any:
     measured = [
-        {"series": name, "at": dict(one.at), "value": _rounded(one.mean), "interval": _rounded(one.half_width)}
-        for name, one in points
+        {"series": name, "at": dict(point.at), "value": _rounded(point.mean), "interval": _rounded(point.half_width)}
+        for name, point in points
     ]
     return measured[0]["value"] if len(measured) == 1 else measured
 

@@ -46,19 +46,19 @@ class Line(NamedTuple):
 
 def lines(judged: Sequence[Judged]) -> list[Line]:
     """A line per paper that was judged, and one for all of them."""
-    made = []
+    listed = []
     for suite in known().values():
-        own = [one for one in judged if one.text.id.startswith(suite.name + "/")]
+        own = [entry for entry in judged if entry.text.id.startswith(suite.name + "/")]
         if own:
-            made.append(_line(suite.name, own))
-    return [*made, _line("all", judged)] if len(made) > 1 else made
+            listed.append(_line(suite.name, own))
+    return [*listed, _line("all", judged)] if len(listed) > 1 else listed
 
 
 def _line(paper: str, judged: Sequence[Judged]) -> Line:
-    found = [(one.text.id, verdict) for one in judged for verdict in one.verdicts]
-    count = Counter(verdict.verdict for _, verdict in found)
-    bins = Counter(cause(name, verdict) for name, verdict in found if verdict.verdict == "fails")
-    return Line(paper, len(found), count["holds"], count["unclear"], count["unjudged"], dict(bins))
+    verdicts = [(entry.text.id, verdict) for entry in judged for verdict in entry.verdicts]
+    count = Counter(verdict.verdict for _, verdict in verdicts)
+    bins = Counter(cause(name, verdict) for name, verdict in verdicts if verdict.verdict == "fails")
+    return Line(paper, len(verdicts), count["holds"], count["unclear"], count["unjudged"], dict(bins))
 
 
 def cause(entry: str, verdict: Verdict) -> str:
@@ -75,21 +75,21 @@ def as_json(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> d
         "profile": profile.name,
         "provisional": not profile.is_full,
         "scale": scale,
-        "papers": [dict(zip(("paper", *COLUMNS), (one.paper, *one.cells()), strict=True)) for one in lines(judged)],
-        "entries": [entry_json(one) for one in judged],
+        "papers": [dict(zip(("paper", *COLUMNS), (item.paper, *item.cells()), strict=True)) for item in lines(judged)],
+        "entries": [entry_json(item) for item in judged],
     }
 
 
-def entry_json(one: Judged, figure: Path | None = None) -> dict[str, Any]:
+def entry_json(entry: Judged, figure: Path | None = None) -> dict[str, Any]:
     """An entry as `dumbbell reproduce --json` prints it."""
     claims = []
-    for verdict in one.verdicts:
-        finding = findings.of(f"{one.text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
+    for verdict in entry.verdicts:
+        finding = findings.of(f"{entry.text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
         claims.append({**verdict.as_json(), **({"finding": finding._asdict()} if finding else {})})
     return {
-        "id": one.text.id,
+        "id": entry.text.id,
         "figure": str(figure) if figure else None,
-        "scale": one.table.scale,
+        "scale": entry.table.scale,
         "claims": claims,
     }
 
@@ -106,11 +106,11 @@ def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path
     """The scoreboard as a page: counts, then every figure with its command, its choices and its claims."""
     out = ["# The papers, reproduced", "", *_provisional(profile, scale), *_counts(judged)]
     for suite in known().values():
-        own = [one for one in judged if one.text.id.startswith(suite.name + "/")]
+        own = [entry for entry in judged if entry.text.id.startswith(suite.name + "/")]
         if own:
             out += [f"## {suite.title}", ""]
-        for one in own:
-            out += _section(one, profile, figures.get(one.text.id))
+        for entry in own:
+            out += _section(entry, profile, figures.get(entry.text.id))
     return "\n".join(out) + "\n"
 
 
@@ -119,12 +119,12 @@ def standing(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> 
     out = ["# Where the papers stand", "", *_provisional(profile, scale), *_counts(judged), "## What fails", ""]
     for suite in known().values():
         fails: dict[str, list[str]] = {}
-        for one in judged:
-            if one.text.id.startswith(suite.name + "/"):
-                for verdict in one.verdicts:
+        for entry in judged:
+            if entry.text.id.startswith(suite.name + "/"):
+                for verdict in entry.verdicts:
                     if verdict.verdict == "fails":
-                        claim = f"{one.text.id.partition('/')[2]}#{verdict.claim.id}"
-                        fails.setdefault(cause(one.text.id, verdict), []).append(claim)
+                        claim = f"{entry.text.id.partition('/')[2]}#{verdict.claim.id}"
+                        fails.setdefault(cause(entry.text.id, verdict), []).append(claim)
         out += [
             f"- {suite.name}, {findings.BINS[name]}: {', '.join(fails[name])}"
             for name in findings.BINS
@@ -143,24 +143,24 @@ def _provisional(profile: Profile, scale: float) -> list[str]:
 
 def _counts(judged: Sequence[Judged]) -> list[str]:
     head = ["paper", *COLUMNS]
-    return [_row(head), _row(["---"] * len(head)), *(_row([one.paper, *one.cells()]) for one in lines(judged)), ""]
+    return [_row(head), _row(["---"] * len(head)), *(_row([line.paper, *line.cells()]) for line in lines(judged)), ""]
 
 
-def _section(one: Judged, profile: Profile, figure: Path | None) -> Iterable[str]:
-    text = one.text
+def _section(entry: Judged, profile: Profile, figure: Path | None) -> Iterable[str]:
+    text = entry.text
     out = [
         f"### {text.item}: {text.title}",
         "",
-        f"`{_command(one, profile)}`",
+        f"`{_command(entry, profile)}`",
         "",
     ]
     if figure:
         out += [f"![{text.item}]({figure.name})", ""]
-    if one.table.entry.choices:
-        out += [f"- {what}: {chosen}" for what, chosen in one.table.entry.choices.items()] + [""]
-    if one.verdicts:
+    if entry.table.entry.choices:
+        out += [f"- {what}: {chosen}" for what, chosen in entry.table.entry.choices.items()] + [""]
+    if entry.verdicts:
         out += [_row(["claim", "", "measured", "expected", "tolerance", "why"]), _row(["---"] * 6)]
-    for verdict in one.verdicts:
+    for verdict in entry.verdicts:
         claim, finding = verdict.claim, findings.of(f"{text.id}#{verdict.claim.id}")
         why = verdict.reason
         if verdict.verdict == "fails" and finding:
@@ -172,10 +172,10 @@ def _section(one: Judged, profile: Profile, figure: Path | None) -> Iterable[str
     return [*out, ""]
 
 
-def _command(one: Judged, profile: Profile) -> str:
+def _command(entry: Judged, profile: Profile) -> str:
     """What makes this figure again."""
-    table = one.table
-    words = ["dumbbell reproduce", one.text.id]
+    table = entry.table
+    words = ["dumbbell reproduce", entry.text.id]
     words += [] if profile.is_full else [f"--{profile.name}"]
     words += [] if table.scale == 1 else [f"--scale {table.scale:g}"]
     words += [] if table.kind == "sim" else [f"--on {table.kind}"]
@@ -189,7 +189,7 @@ def measured_text(verdict: Verdict) -> str:
         return "-"
     if not isinstance(verdict.measured, list):
         return f"{verdict.measured:.4g}"
-    values = [one["value"] for one in verdict.measured if one["value"] is not None]
+    values = [point["value"] for point in verdict.measured if point["value"] is not None]
     if len(values) > 4:
         return f"{min(values):.4g} to {max(values):.4g} ({len(values)} points)"
     return ", ".join(f"{value:.4g}" for value in values)

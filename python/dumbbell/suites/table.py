@@ -193,13 +193,13 @@ class Table:
         `at` may have the key ``case_name`` beside those of the axes.
         """
         read = self.metric(name).read
-        found = []
+        values = []
         for point, flow in self.points_of(label, at):
             key = (name, flow, id(point))
             if key not in self._known:
                 self._known[key] = tuple(read(run, flow) for run in point.runs)
-            found.append((point.at, self._known[key], point.series or "" if flow else ""))
-        return found
+            values.append((point.at, self._known[key], point.series or "" if flow else ""))
+        return values
 
     def metric(self, name: str) -> Metric:
         """How a metric is read from a run, at the paper's scale. Raises SuiteError for a name that nobody knows."""
@@ -229,15 +229,15 @@ class Table:
         if expression:
             pick = {"min": min, "max": max}[expression[1]]
             return merged([self.read(metric, part.strip(), at) for part in expression[2].split(",")], pick)
-        found = [
+        readings = [
             Reading(place, tuple(map(float, values)), inside) for place, values, inside in self.raw(metric, label, at)
         ]
-        if not found:
+        if not readings:
             known = ", ".join(self.lines())
             raise SuiteError(
                 f"no run has {label or 'a point'} at {dict(at or {})}; the lines of {self.id} are: {known}"
             )
-        return found
+        return readings
 
 
 class SuiteError(ScenarioError):
@@ -249,28 +249,32 @@ class SuiteError(ScenarioError):
 
 def merged(parts: Sequence[Sequence[Reading]], pick: Callable[[list[float]], float]) -> list[Reading]:
     """Readings of several lines as one: at each place that all have, the picked one by its mean, with its values."""
-    made = []
-    for place, found in by_place(parts):
-        wanted = pick([reading.mean for reading in found])
-        made.append(next((Reading(place, one.values) for one in found if one.mean == wanted), found[0]))
-    return made
+    readings = []
+    for place, at_place in by_place(parts):
+        wanted = pick([reading.mean for reading in at_place])
+        readings.append(
+            next((Reading(place, reading_.values) for reading_ in at_place if reading_.mean == wanted), at_place[0])
+        )
+    return readings
 
 
 def by_place(parts: Sequence[Sequence[Reading]]) -> list[tuple[Place, list[Reading]]]:
     """The readings of several lines at the places that all of them have, in the order of the first. Lines of one run
     are compared within it.
     """
-    made = []
+    places = []
     for first in parts[0]:
         beside = [_beside(first, part) for part in parts[1:]]
         if all(beside):
-            made.append((first.at, [first, *(one for one in beside if one)]))
-    return made
+            places.append((first.at, [first, *(reading for reading in beside if reading)]))
+    return places
 
 
 def _beside(first: Reading, part: Sequence[Reading]) -> Reading | None:
-    same = [one for one in part if one.at == first.at]
-    return next((one for one in same if one.inside == first.inside or not (one.inside and first.inside)), None)
+    same = [reading for reading in part if reading.at == first.at]
+    return next(
+        (reading for reading in same if reading.inside == first.inside or not (reading.inside and first.inside)), None
+    )
 
 
 def matches(at: Place, wanted: Mapping[str, Any]) -> bool:

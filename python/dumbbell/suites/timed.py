@@ -92,7 +92,7 @@ def over_time(series: Series, y: str, at: Place, *, title: str = "", cases: Sequ
 def _label(run: Result, flow: int) -> str:
     """The flow's name; with its number among those of the name, from the second on."""
     name = run.plan.flows[flow].name
-    before = sum(one.name == name for one in run.plan.flows[:flow])
+    before = sum(other.name == name for other in run.plan.flows[:flow])
     return f"{name} ({before + 1})" if before else name
 
 

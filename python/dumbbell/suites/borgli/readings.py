@@ -75,11 +75,11 @@ def _spread_of_points(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """How far the points of a line scatter, in the smaller half of the queues and in the larger one: the figure has a
     point for each run, and the report's words are about the line.
     """
-    points = sorted(table.read("jain_all", "b2"), key=lambda one: one.at["queue_packets"])
+    points = sorted(table.read("jain_all", "b2"), key=lambda point: point.at["queue_packets"])
     halves = points[: len(points) // 2], points[len(points) // 2 :]
     return [
         Reading(
-            {"queue_packets": half[0].at["queue_packets"]}, (pstdev(value for one in half for value in one.values),)
+            {"queue_packets": half[0].at["queue_packets"]}, (pstdev(value for point in half for value in point.values),)
         )
         for half in halves
     ]
@@ -87,7 +87,7 @@ def _spread_of_points(table: Table, _: Claim, __: Tables) -> list[Reading]:
 
 def _fairest(table: Table, name: str) -> float:
     """The queue at which a mix is fairest, in packets."""
-    return float(max(table.read("jain_all", name), key=lambda one: one.mean).at["queue_packets"])
+    return float(max(table.read("jain_all", name), key=lambda point: point.mean).at["queue_packets"])
 
 
 def _fairest_in_bdp(table: Table, claim: Claim, _: Tables) -> list[Reading]:

@@ -89,13 +89,13 @@ def _by_controller(run: Mapping[str, float]) -> dict[str, float]:
     """``cubic[0] share`` and ``cubic[1] share`` become ``cubic share``; a share of one controller's alone says
     nothing.
     """
-    found: dict[str, list[float]] = defaultdict(list)
+    by_name: dict[str, list[float]] = defaultdict(list)
     for name, value in run.items():
-        found[_without_number(name)].append(value)
-    controllers = {name.split()[0] for name in found if " " in name}
+        by_name[_without_number(name)].append(value)
+    controllers = {name.split()[0] for name in by_name if " " in name}
     return {
         name: fmean(values)
-        for name, values in found.items()
+        for name, values in by_name.items()
         if name != "jain" and (kind(name) != "share" or len(controllers) > 1)
     }
 
@@ -110,14 +110,14 @@ def _mean(sim: list[float], linux: list[float]) -> Mean:
     return Mean(*(float(f"{value:.5g}") for value in (fmean(sim), fmean(linux), error)))
 
 
-def lines(found: Means) -> Iterator[str]:
+def lines(measured: Means) -> Iterator[str]:
     """The part of the page: how far both sides are apart, how small a difference would have been seen, and what is
     beyond chance.
     """
-    figures = list(_figures(found))
+    figures = list(_figures(measured))
     listed = [(row, name, mean) for row, name, mean in figures if mean.is_listed]
     near = sum(mean.errors <= 1 or abs(mean.difference) <= LEAST for _, _, mean in figures)
-    yield from (f"### {len(found.rows)} rows: means of {found.seeds} seeds", "")
+    yield from (f"### {len(measured.rows)} rows: means of {measured.seeds} seeds", "")
     yield _TEXT
     yield f"Of {len(figures)} figures {near / len(figures):.0%} are within one such error (chance: 68 %), or within"
     yield f"{LEAST:.1%} of Linux's. Beyond {ERRORS:g} errors and {LEAST:.1%}: {len(listed)} (by chance:"
@@ -125,37 +125,38 @@ def lines(found: Means) -> Iterator[str]:
     yield ""
     yield from ("| figure | difference: median, largest | would be seen, median |", "| --- | --- | --- |")
     for what, word in WORDS.items():
-        if members := _members(found, what):
+        if members := _members(measured, what):
             apart = sorted(abs(mean.difference) for mean in members)
             seen = [ERRORS * mean.error / mean.linux for mean in members]
             yield f"| {word} | {median(apart):.2%}, {apart[-1]:.1%} | {median(seen):.2%} |"
     yield ""
     yield from _listed(listed)
-    yield f"Command: `make fidelity SET=means`. State: commit {found.commit}, {found.kernel}."
+    yield f"Command: `make fidelity SET=means`. State: commit {measured.commit}, {measured.kernel}."
     yield ""
 
 
-def sentence(found: Means) -> str:
+def sentence(measured: Means) -> str:
     """The same for the README."""
-    listed = sum(mean.is_listed for _, _, mean in _figures(found))
+    listed = sum(mean.is_listed for _, _, mean in _figures(measured))
     apart = [
         f"{word} by {median(abs(mean.difference) for mean in members):.2%}"
         for what, word in WORDS.items()
-        if (members := _members(found, what))
+        if (members := _members(measured, what))
     ]
     return (
-        f"Behind each queue discipline ({len(found.rows)} rows) means of {found.seeds} seeds differ in the median:"
-        f" {', '.join(apart)}; {listed or 'none'} of {len(list(_figures(found)))} figures by more than chance explains."
+        f"Behind each queue discipline ({len(measured.rows)} rows) means of {measured.seeds} seeds differ in the"
+        f" median: {', '.join(apart)}; {listed or 'none'} of {len(list(_figures(measured)))} figures by more than"
+        " chance explains."
     )
 
 
-def _figures(found: Means) -> Iterator[tuple[str, str, Mean]]:
-    return ((row, name, mean) for row, by_name in found.rows.items() for name, mean in by_name.items())
+def _figures(measured: Means) -> Iterator[tuple[str, str, Mean]]:
+    return ((row, name, mean) for row, by_name in measured.rows.items() for name, mean in by_name.items())
 
 
-def _members(found: Means, what: str) -> list[Mean]:
+def _members(measured: Means, what: str) -> list[Mean]:
     """The figures of a kind that are not zero on Linux."""
-    return [mean for _, name, mean in _figures(found) if kind(name) == what and mean.linux]
+    return [mean for _, name, mean in _figures(measured) if kind(name) == what and mean.linux]
 
 
 def _listed(listed: Iterable[tuple[str, str, Mean]]) -> Iterator[str]:

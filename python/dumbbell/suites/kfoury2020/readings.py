@@ -46,8 +46,8 @@ def _measured_and_ideal(table: Table, _: Claim, __: Tables) -> list[list[Reading
     """The part of the goodput that BBRv2's flows have, and their part of the flows."""
     measured = table.read("share", "BBRv2")
     ideal = [
-        Reading(one.at, tuple(one.at["n_bbr2"] / (one.at["n_bbr2"] + one.at["n_cubic"]) for _ in one.values))
-        for one in measured
+        Reading(point.at, tuple(point.at["n_bbr2"] / (point.at["n_bbr2"] + point.at["n_cubic"]) for _ in point.values))
+        for point in measured
     ]
     return [measured, ideal]
 
@@ -55,9 +55,9 @@ def _measured_and_ideal(table: Table, _: Claim, __: Tables) -> list[list[Reading
 def _share_gap(table: Table, _: Claim, __: Tables) -> list[Reading]:
     """How far CUBIC's part is from its part of the flows, mean over the numbers of CUBIC flows."""
     gaps: dict[int, list[float]] = {}
-    for one in table.read("share", "CUBIC"):
-        ours, theirs = one.at["n_bbr2"], one.at["n_cubic"]
-        gaps.setdefault(ours, []).append(abs(one.mean - theirs / (ours + theirs)))
+    for point in table.read("share", "CUBIC"):
+        ours, theirs = point.at["n_bbr2"], point.at["n_cubic"]
+        gaps.setdefault(ours, []).append(abs(point.mean - theirs / (ours + theirs)))
     return [Reading({"n_bbr2": ours}, (fmean(values),)) for ours, values in gaps.items()]
 
 

@@ -121,8 +121,8 @@ def _by_alpha(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     points = []
     for loss in claim.at["loss_pct"]:
         for alpha in (2, 5, 10, 20):
-            one = table.read(claim.metric, f"BBRv2({alpha}%,0.3)", {"loss_pct": loss})[0]
-            points.append(Reading({"alpha_pct": alpha}, one.values, f"{loss} % loss"))
+            point = table.read(claim.metric, f"BBRv2({alpha}%,0.3)", {"loss_pct": loss})[0]
+            points.append(Reading({"alpha_pct": alpha}, point.values, f"{loss} % loss"))
     return points
 
 
@@ -164,11 +164,11 @@ def moving() -> dict[str, Any]:
     return dict(list({**recorded(), **generated("mobile")}.items())[:LINKS])
 
 
-def _moving_text(found: int) -> str:
+def _moving_text(count: int) -> str:
     """Which links on the move these runs have, by the number of recordings found."""
-    head = f"theirs are not published: {found or 'no'} recordings of Mahimahi's"
-    where = "" if found == len(RECORDINGS) else f" (looked for in ${VARIABLE} or {FOLDER}; there are {len(RECORDINGS)})"
-    return f"{head}{where} and {LINKS - found} generated LTE and WiFi links on the move"
+    head = f"theirs are not published: {count or 'no'} recordings of Mahimahi's"
+    where = "" if count == len(RECORDINGS) else f" (looked for in ${VARIABLE} or {FOLDER}; there are {len(RECORDINGS)})"
+    return f"{head}{where} and {LINKS - count} generated LTE and WiFi links on the move"
 
 
 #: Values of `entries.toml` that are made: `@NAME` stands for them.
@@ -196,10 +196,10 @@ class Normalised(NamedTuple):
 
 def spots(table: Table) -> list[pooled.Spot]:
     """Every controller on every path: mean over the repetitions."""
-    made = []
+    listed = []
     for point in table.points:
         links = [run.summary.link for run in point.runs]
-        made.append(
+        listed.append(
             pooled.Spot(
                 point.at["trace"],
                 draw.CONTROLLERS[point.series or ""],
@@ -208,7 +208,7 @@ def spots(table: Table) -> list[pooled.Spot]:
                 max(fmean(link.sojourn_p95_ms or link.queue_p95_ms or 0.0 for link in links), LEAST_MS),
             )
         )
-    return made
+    return listed
 
 
 def normalised(table: Table) -> dict[str, Normalised]:
@@ -249,7 +249,7 @@ def _spread(table: Table, claim: Claim, _: Tables) -> list[Reading]:
 
 def _inconsistent(table: Table, _: Claim, __: Tables) -> list[list[Reading]]:
     """The smaller deviation over the paths of BBRv2's and CUBIC's throughput, and that of BBRv2+."""
-    spread = {label: pstdev(one.throughput) for label, one in normalised(table).items()}
+    spread = {label: pstdev(spot.throughput) for label, spot in normalised(table).items()}
     return [[Reading({}, (min(spread["BBRv2"], spread["CUBIC"]),))], [Reading({}, (spread["BBRv2+"],))]]
 
 
