@@ -99,7 +99,7 @@ def _unexpected(error: Exception) -> str:
 
 
 def _is_backend(error: Exception) -> bool:
-    """Whether Matplotlib refuses the back end of the environment; no picture of ours needs one."""
+    """True if Matplotlib refuses the back end of the environment; no picture of ours needs one."""
     return isinstance(error, ValueError) and str(error).startswith("Key backend:")
 
 

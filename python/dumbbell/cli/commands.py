@@ -79,7 +79,7 @@ def _add_demo(demo: argparse.ArgumentParser) -> None:
 
 
 def _add_kept(command: argparse.ArgumentParser) -> None:
-    """Where runs are kept, and how they go."""
+    """Add options of the store and of runs."""
     command.add_argument(
         "--store", metavar="DIR", help="where runs are kept (default: $DUMBBELL_STORE or results/.store)"
     )

@@ -36,7 +36,7 @@ _FLOWS = 8
 
 
 class Wanted(NamedTuple):
-    """What is to be compared: the options that `compare` and `uml compare` share."""
+    """Options of a comparison, those that `compare` and `uml compare` share."""
 
     files: list[str]
     overrides: list[str]
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Wanted:
-        """What the options of a command line ask for."""
+        """Read the options of a command line."""
         return cls(**{name: options[name] for name in cls._fields})
 
 

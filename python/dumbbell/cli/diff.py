@@ -32,7 +32,7 @@ _NOT_HERE = {
 
 
 class Changed(NamedTuple):
-    """What changed from the first folder to the second, for the writers."""
+    """Changes from the first folder to the second, for the writers."""
 
     found: Sequence[Side]
     changes: Sequence[Change]
@@ -48,7 +48,7 @@ class Changed(NamedTuple):
         return f"{title}\n\n{table.text(self.columns())}" + "".join(f"{note}\n" for note in notes)
 
     def columns(self) -> list[Column]:
-        """What tells rows apart, the figure, and its means before and after."""
+        """Columns that tell rows apart, the figure, and its means before and after."""
         return _columns(self.found[1], self.changes)
 
     def objects(self) -> Iterator[dict[str, object]]:
@@ -112,7 +112,7 @@ def _columns(after: Side, changes: Sequence[Change]) -> list[Column]:
 
 
 def _said(sides: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
-    """Of what the table is: the part of the runs, how many there are, and how their intervals are made."""
+    """Describe the table: the part of the runs, their number, and how intervals are made."""
     parts = [windows(runs) for _, runs in sides]
     if parts[0] != parts[1]:
         yield " and ".join(part or "whole runs" for part in parts)
@@ -139,7 +139,7 @@ def _numbers(numbers: Iterator[int]) -> str:
 
 
 def _notes(sides: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
-    """What is to be known of the figures."""
+    """Notes on the figures."""
     chance = changing.chance(changes)
     if chance:
         yield chance

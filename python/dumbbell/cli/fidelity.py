@@ -127,7 +127,7 @@ def _print_counts(counts: dict[str, Any]) -> None:
 
 
 def _print_moved(before: list[Any], measured: Section) -> int:
-    """What moved since the stored table; failed where a verdict did."""
+    """Print what moved since the stored table; fails where a verdict did."""
     from dumbbell.suites.fidelity.table import moved
 
     old = {row.row: row for row in before}

@@ -46,7 +46,7 @@ def _params(texts: list[str]) -> dict[str, int | str]:
 
 
 def list_(arguments: argparse.Namespace) -> int:
-    """What can be loaded, what is, and what a killed process has left."""
+    """List what can be loaded, what is loaded, and what a killed process has left."""
     try:
         loaded = kernel.instances()
     except kernel.KernelError as error:
@@ -144,7 +144,7 @@ def unload_(arguments: argparse.Namespace) -> int:
 
 
 def _remains(before: kernel.Status) -> str:
-    """What outlives a controller: its sockets, and defaults that name it."""
+    """Say what outlives a controller: its sockets, and defaults that name it."""
     text = ""
     if before.sockets:
         count = len(before.sockets)

@@ -64,7 +64,7 @@ def add_compare_kernels(compare: argparse.ArgumentParser) -> None:
 
 
 def _add_compared(compare: argparse.ArgumentParser) -> None:
-    """What is drawn, printed and judged, whatever is compared."""
+    """Add options of what is drawn, printed and judged."""
     compare.add_argument(
         "--plot",
         metavar="KIND",
@@ -112,7 +112,7 @@ def add_own(command: argparse.ArgumentParser) -> None:
 
 
 def add_jobs(command: argparse.ArgumentParser) -> None:
-    """How many runs at once, into which folder, and how much is said."""
+    """Add options of runs: how many at once, which folder, how much is said."""
     command.add_argument(
         "--jobs",
         type=count,

@@ -97,7 +97,7 @@ def chosen(runs: Results, asked: str | None) -> Results:
 
 
 def _settings(kind: str, given: Mapping[str, Any], window: Mapping[str, str], known: Sequence[str]) -> dict[str, Any]:
-    """What a drawing function takes of the options that were given; raises ScenarioError for one that it does not."""
+    """Options that a drawing function takes; raises ScenarioError for one that it does not."""
     settings: dict[str, Any] = {}
     options = {theirs: ours for ours, theirs in _SETTINGS.items()}
     words = ", ".join(f"--{options.get(name, name)}" for name in known if name != "window")
@@ -135,7 +135,7 @@ def file_stem(kind: str, asked: str | None, window: Mapping[str, str], given: Ma
 
 
 def _place(output: str | None, folder: Path, runs: Results, stem: str, *, several: bool) -> Path:
-    """Where a picture goes; raises ScenarioError for a folder that is missing, a suffix that is none, or one file for
+    """Path of a picture; raises ScenarioError for a folder that is missing, a suffix that is none, or one file for
     several runs.
     """
     run: Result | None = runs[0] if len(runs) == 1 else None

@@ -21,13 +21,13 @@ from .table import Column
 
 
 def _is_estimate(backend: str) -> bool:
-    """Whether the waiting times in a result of this back end are estimates."""
+    """True if the waiting times in a result of this back end are estimates."""
     kind = backends.KINDS.get(backend.partition(":")[0])
     return kind is not None and kind.estimates_queue
 
 
 class Asked(NamedTuple):
-    """Which rows and columns a table has: the options that `show` and `run` share, and those of `show` alone."""
+    """Rows and columns of a table: the options that `show` and `run` share, and those of `show` alone."""
 
     runs: bool = False
     by: str | None = None
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Asked:
-        """What the options of a command line ask for."""
+        """Read the options of a command line."""
         return cls(**{name: value for name, value in options.items() if name in cls._fields})
 
 
@@ -94,7 +94,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
 
 
 def all_columns(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> list[Column]:
-    """What tells rows apart, and a column for each figure; one of the run stands once above its flows."""
+    """Columns that tell rows apart, and one for each figure; one of the run stands once above its flows."""
     rows = [row for part in parts for row in part.rows]
     repeats = [i > 0 for run in _of_runs(parts) for i in range(len(run))]
     several = any(row.flows > 1 for row in rows)
@@ -121,7 +121,7 @@ def _doubted(parts: Sequence[Part], names: Sequence[str]) -> list[str]:
 
 
 def _is_off(parts: Sequence[Part], table_name: str) -> bool:
-    """Whether some run has not recorded a table."""
+    """True if some run has not recorded a table."""
     return any(not getattr(run.result.plan.record, table_name) for part in parts for run in part.runs)
 
 
@@ -140,7 +140,7 @@ def head(name: str, *, several: bool) -> tuple[str, ...]:
 
 
 def keys(parts: Sequence[Part], *, runs: bool) -> list[Column]:
-    """What tells rows apart, each value once above those that share it."""
+    """Columns that tell rows apart, each value once above those that share it."""
     rows = [(part, row) for part in parts for row in part.rows]
     varied = figures.varied_keys(row for _, row in rows)
     columns = [("folder", [part.folder for part, _ in rows])] if len(parts) > 1 else []
@@ -196,7 +196,7 @@ def _of_runs(parts: Sequence[Part]) -> list[list[Row]]:
 
 
 def _title(parts: Sequence[Part], rows: Sequence[Row]) -> str:
-    """What the table shows: scenario, folder, queue, window, repetitions."""
+    """Title of a table: scenario, folder, queue, window, repetitions."""
     scenarios = list(dict.fromkeys(run.result.name for part in parts for run in part.runs))
     kinds = {run.result.plan.bottleneck.qdisc.kind for part in parts for run in part.runs}
     said = [
@@ -221,7 +221,7 @@ def windows(runs: Sequence[Measured]) -> str:
 
 
 def _of_both_directions(parts: Sequence[Part], there: Collection[str]) -> list[str]:
-    """What is to be known of figures that compare flows whose data go different ways."""
+    """Notes on figures that compare flows whose data go different ways."""
     names = [words for name, words in (("jain", "Jain's index"), ("share", "share")) if name in there]
     if not names or not any(run.result.plan.mixes_directions for part in parts for run in part.runs):
         return []
@@ -229,9 +229,7 @@ def _of_both_directions(parts: Sequence[Part], there: Collection[str]) -> list[s
 
 
 def notes_of_runs(runs: Sequence[Measured], told: Collection[str] = ()) -> list[str]:
-    """What is to be known of the figures: whom Jain's index counts, and the runs' own warnings without those that were
-    `told`.
-    """
+    """Notes below a table: which flows Jain's index counts, and the runs' warnings, without those that were `told`."""
     of_several = [(run, len(run.result.plan.flows)) for run in runs if len(run.result.plan.flows) > 1]
     counted = {(int(figure("jain_flows").value(run) or 0), count) for run, count in of_several}
     partial = sorted((some, of) for some, of in counted if some < of)
@@ -269,7 +267,7 @@ def _named(run: Measured) -> str:
 
 
 class _Line(NamedTuple):
-    """What a line of the tables of links and of probes is of: repetitions of one combination in one folder."""
+    """Subject of a line in the tables of links and of probes: repetitions of one combination in one folder."""
 
     folder: str
     experiment: Key

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Show(Enum):
-    """What to print of finished runs."""
+    """Output for finished runs."""
 
     JSON = 1
     TABLE = 2
@@ -40,7 +40,7 @@ class Show(Enum):
 
     @classmethod
     def of(cls, *, is_json: bool, is_quiet: bool) -> Show:
-        """What --json and --quiet ask for."""
+        """Read --json and --quiet."""
         return cls.JSON if is_json else cls.NOTHING if is_quiet else cls.TABLE
 
 
@@ -68,7 +68,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _table(options: Mapping[str, Any], show: Show) -> Asked | None:
-    """What the table at the end is to have; None for the usual. Raises ScenarioError for what no table has."""
+    """Content of the table at the end; None for the usual. Raises ScenarioError for what no table has."""
     given = [name for name in ("runs", "by", "flows", "columns", "where", "wide") if options.get(name)]
     if not given:
         return None
@@ -97,7 +97,7 @@ def warn_of(scenarios: list[Given], jobs: list[Job], own: Own) -> None:
 
 
 def placed(out: str | None, name: str, *, resume: bool, force: bool) -> Place:
-    """Where the results go; raises ScenarioError for options that contradict each other."""
+    """Place of the results; raises ScenarioError for options that contradict each other."""
     for option, is_given, what in (("resume", resume, "resume"), ("force", force, "replace")):
         if is_given and not out:
             raise ScenarioError(f"--{option}", f"wanted --out as well: the folder to {what}")
@@ -165,7 +165,7 @@ def told(jobs: Iterable[Job]) -> set[str]:
 
 
 def _kept(manifest: dict[str, Any], _: Path) -> dict[str, Any]:
-    """What is needed of a run that has ended: what tells it from others."""
+    """Facts of a finished run that tell it from others."""
     return {"tables": warn.tables(manifest)}
 
 

@@ -60,7 +60,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def checked(asked: Asked) -> Asked:
-    """What is asked for, unless a column or condition of it is none: raises ScenarioError, before anything has run."""
+    """Read the options; raises ScenarioError for an unknown column or condition, before anything has run."""
     _names(asked.columns)
     for text in asked.where or ():
         bound(text)
@@ -75,8 +75,8 @@ def refuse_conditions(asked: Asked, plans: Iterable[PlanView]) -> None:
 def of_runs(
     folders: Sequence[Path], out: Path, asked: Asked, *, failed: tuple[int, int] = (0, 0), told: Collection[str] = ()
 ) -> str:
-    """What `dumbbell run` prints at its end: the same table, cut where it is long, without the warnings that were told
-    before; `failed` has how many runs failed, of how many.
+    """Text that `dumbbell run` prints at its end: the same table, cut where it is long, without the warnings that were
+    told before; `failed` has how many runs failed, of how many.
     """
     missing = f"{failed_text(*failed)}, and the table has no rows of them\n" if failed[0] else ""
     runs = [figures.measured(run) for run in Results.of(folders)]
@@ -94,7 +94,7 @@ def of_runs(
 
 
 def failed_text(failed: int, of: int) -> str:
-    """How many runs failed: ``3 of 6 runs failed``."""
+    """Say how many runs failed: ``3 of 6 runs failed``."""
     return f"{failed} of {of} run{'s' * (of != 1)} failed"
 
 

@@ -23,7 +23,7 @@ _SHOWN = 12
 
 
 def list_(arguments: argparse.Namespace) -> int:
-    """What the store holds."""
+    """List the runs of the store."""
     runs = kept.chosen(Store(arguments.store), arguments.key, older=arguments.older, stale=arguments.stale)
     if arguments.json:
         for run in runs:

@@ -38,7 +38,7 @@ _NAMED = 5
 
 
 class Search(NamedTuple):
-    """What --find and --where ask for."""
+    """Search of --find and --where."""
 
     which: str
     """``min`` or ``max``."""
@@ -88,7 +88,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _search(find: Sequence[str] | None, where: Sequence[str], *, is_sample: bool) -> Search | None:
-    """What is searched; None for no search. Raises ScenarioError."""
+    """Read the search; None for no search. Raises ScenarioError."""
     if bool(find) != bool(where):
         raise ScenarioError("--find", "wanted --find min|max KEY and --where CONDITION together")
     if not find:
@@ -178,7 +178,7 @@ def _short(study: Study, choice: Choice) -> list[str]:
 
 
 def _which(names: Sequence[str], all_of: int) -> str:
-    """Which combinations, of how many."""
+    """Name the combinations, of how many."""
     if all_of == 1:
         return ""
     listed = [*names[:_NAMED], *(["..."] if len(names) > _NAMED else [])]

@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it may be left out because no cell has anything."""
+        """True if it may be left out because no cell has anything."""
         return bool(self.rank) and not any(self.cells)
 
     @property
@@ -51,8 +51,8 @@ def console() -> Console:
 
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Those columns that fit next to each other, and those left out, which have the highest ranks. Empty ones are
-    neither.
+    """Split the columns into those that fit next to each other and those left out, which have the highest ranks. Empty
+    ones are dropped.
     """
     kept = [column for column in columns if not column.is_empty]
     gone: list[Column] = []

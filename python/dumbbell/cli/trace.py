@@ -72,7 +72,7 @@ def _files(
 
 
 def _choice(column: str | None, unit: str | None, time: str | None, time_unit: str | None, where: list[str]) -> Choice:
-    """What the options say of the files."""
+    """Choices in the files, from the options."""
     from dumbbell.scenario import schedule
     from dumbbell.scenario.recordings.model import Choice
 

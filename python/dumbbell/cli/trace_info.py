@@ -22,7 +22,7 @@ PERCENTS = (5, 50, 95)
 
 
 def described(file: File) -> str:
-    """What there is to say of a file, for a person."""
+    """Describe a file to a person."""
     form = BY_NAME[file.form].said.format(rows=file.rows)
     lines = [f"{file.path}: {form}, {units.span_text(file.length_ns)}", ""]
     lines += [text(_columns(file.series)).rstrip(), ""]

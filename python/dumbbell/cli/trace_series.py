@@ -1,4 +1,4 @@
-"""What `dumbbell trace` reads: the quantities of one or more files over time, whatever their form."""
+"""Series of `dumbbell trace`: the quantities of one or more files over time, whatever their form."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class File(NamedTuple):
 
     @property
     def has_opportunities(self) -> bool:
-        """Whether it has delivery opportunities, and rates only over bins."""
+        """True if it has delivery opportunities, and rates only over bins."""
         return self.form in (reader.MAHIMAHI, _MM_LINK)
 
 
@@ -101,7 +101,7 @@ _MM_LINK = "mm-link"
 
 
 def _may_be_delays(file: File) -> bool:
-    """Whether the numbers of a Mahimahi trace are also delays that LeoReplayer's file may have."""
+    """True if the numbers of a Mahimahi trace are also delays that LeoReplayer's file may have."""
     return file.length_ns <= DELAY_MAX_NS and file.rows <= ROWS_MAX
 
 
@@ -126,7 +126,7 @@ def _opportunities(path: Path, form: str, asked_ns: int | None, asked_bytes: int
 
 
 def durations(series: Series) -> list[int]:
-    """How long each value holds, ns."""
+    """Time for which each value holds, ns."""
     if not series.length_ns:
         return [1]
     ends = [*(at for at, _ in series.points[1:]), series.length_ns]
@@ -140,7 +140,9 @@ def mean(series: Series) -> float:
 
 
 def percentiles(series: Series, percents: Sequence[float]) -> list[int]:
-    """Of each percentage the smallest value at or below which the series is for this much of the time."""
+    """Percentiles over time: for each percentage the smallest value that the series does not exceed for this part of
+    the time.
+    """
     held = sorted((value, ns) for (_, value), ns in zip(series.points, durations(series)) if ns)
     passed = list(accumulate(ns for _, ns in held))
     places = (bisect_left(passed, passed[-1] * percent / 100) for percent in percents)

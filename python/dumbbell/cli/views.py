@@ -14,7 +14,7 @@ from .status import OK
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """What each file would run."""
+    """Say what each file would run."""
     from dumbbell import backends
     from dumbbell.runs.check import describe
     from dumbbell.scenario.file import from_file

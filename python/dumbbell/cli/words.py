@@ -9,7 +9,7 @@ from .status import OK
 
 
 def help_(arguments: argparse.Namespace) -> int:
-    """What `--help` prints."""
+    """Print help."""
     print(parser(arguments.name).format_help(), end="")  # print_help is silent of a disk that is full
     return OK
 

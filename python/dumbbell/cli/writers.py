@@ -1,5 +1,5 @@
-"""How figures leave a command: text for a terminal, Markdown, CSV, lines of JSON. What is printed says what it has for
-each of them, and nothing of how that is written.
+"""Writers of figures: text for a terminal, Markdown, CSV, lines of JSON. A result provides the content of each, and a
+writer the form.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .table import Column, csv_cell
 
 
 class Form(Enum):
-    """How it is written."""
+    """Form of the output."""
 
     TEXT = 1
     MARKDOWN = 2
@@ -24,12 +24,12 @@ class Form(Enum):
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Form:
-        """What the options of a command line ask for."""
+        """Read the options of a command line."""
         return next((form for form in cls if options.get(form.name.lower())), cls.TEXT)
 
 
 class Printed(Protocol):
-    """What is printed."""
+    """Content of the output."""
 
     def text(self) -> str:
         """A table with its title and notes."""

@@ -1,4 +1,4 @@
-"""What the structs of plans and manifests have in common."""
+"""Base of the structs of plans and manifests."""
 
 from __future__ import annotations
 

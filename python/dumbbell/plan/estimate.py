@@ -1,4 +1,4 @@
-"""What a scenario would run, in words, and how many packets that is."""
+"""Description of what a scenario would run, and the number of its packets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _point(point: axes.Point) -> str:
 
 
 def _paragraphs(cases: list[list[str]]) -> list[str]:
-    """What all combinations have in common once, then of each what is its own."""
+    """Lines that all combinations share, once, then the own ones of each."""
     if len(cases) == 1:
         return ["", *cases[0]]
     common = [line for line in cases[0] if all(line in case for case in cases)]
@@ -156,7 +156,7 @@ def _buffer(link: LinkPlan, written: str | None, bdp: int | None, *, acks: bool 
 
 
 def _packets(qdisc: Settings, size: int, *, acks: bool) -> str:
-    """How many packets a limit holds: full ones, or acknowledgements where it counts bytes of these."""
+    """Number of packets that a limit holds: full ones, or acknowledgements where it counts bytes of these."""
     if acks and qdisc.get("limit_bytes") is not None:
         return f"{size // ACK_BYTES} ACKs"
     return f"{size // units.FRAME_BYTES} packets"
@@ -227,14 +227,14 @@ def _stage(stage: Stage) -> str:
 
 
 def _varies(delay: Stage) -> list[str]:
-    """How a delay varies, in words."""
+    """Say how a delay varies."""
     steps = ["steps"] if delay["steps"] else []
     jitter = [_jitter(delay["jitter"])] if delay["jitter"] else []
     return steps + jitter + (["reorder"] if delay["reorder"] else [])
 
 
 def _sizes(flows: list[FlowPlan]) -> list[int] | None:
-    """Of each flow; None if one has no end."""
+    """Sizes of the flows; None if one has no end."""
     sizes = [flow["size_bytes"] for flow in flows if flow["size_bytes"] is not None]
     return sizes if len(sizes) == len(flows) else None
 

@@ -1,4 +1,4 @@
-"""What of a plan decides the tables of its run, as a short text: two runs with the same one have the same tables.
+"""Identity of a run, as a short text: two runs with the same one have the same tables.
 
 It is made of the plan without what changes no table (the scenario's name, the part that figures cover, the limits of
 cost, where a trace lies), the controllers of the user's own that the plan names, and what turns the plan into tables

@@ -121,7 +121,7 @@ def _why_none(case: Scenario, *, has_probes: bool) -> str:
 
 
 def _draws(case: Scenario) -> bool:
-    """Whether the plan itself depends on the seed."""
+    """True if the plan itself depends on the seed."""
     return case.host.start_jitter > 0 or any(flow.arrivals is not None for flow in case.flow)
 
 
@@ -180,7 +180,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
 
 
 def _record(record: Record) -> RecordPlan:
-    """What is kept, by the engine's names, which are those of the keys; `qlog` is left out where there is none."""
+    """Recorded tables, by the engine's names, which are those of the keys; `qlog` is left out where there is none."""
     kept: Any = {name: getattr(record, name) for name in RecordPlan.__annotations__ if name != "qlog"}
     if record.qlog:
         kept["qlog"] = True
@@ -188,7 +188,7 @@ def _record(record: Record) -> RecordPlan:
 
 
 def _late_starts(case: Scenario) -> list[ScenarioError]:
-    """What is wrong with the random part of the starts."""
+    """Errors in the random part of the starts."""
     if case.host.start_jitter <= case.duration:
         return []
     most = f"at most the duration ({units.span_text(case.duration)}), after which no flow can start"
@@ -230,7 +230,7 @@ def _measure(measure: Measure | None, duration: int, record: Record) -> MeasureP
 
 
 def _named(tables: list[_Flows]) -> list[str]:
-    """What the flows of each table are called; raises ScenarioError where two are called the same."""
+    """Names of the flows of each table; raises ScenarioError where two are called the same."""
     given = [table.flow.name for table in tables]
     for i, name in enumerate(given):
         if name is not None and name in given[:i]:
@@ -267,7 +267,7 @@ def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan],
 
 
 def _without_link(up: Up, at: str) -> list[ScenarioError]:
-    """What was written of a link that the way up has not."""
+    """Errors for keys of a link that the way up lacks."""
     wanted = f"{at}.rate with it: without a rate there is no link"
     names = ("buffer", "qdisc", "burst", "link_header", "policer")
     return [wrong(f"{at}.{name}", raw_at(up, name), wanted) for name in names if is_written(up, name)]
@@ -405,7 +405,7 @@ class _Flows(NamedTuple):
                 raise wrong(f"{self.at}.host.{written}", raw_at(flow.host, written), accepted)
 
     def facts(self) -> Facts:
-        """What there is to say of its flows, where other tables have the same controller."""
+        """Facts that tell its flows from those of other tables with the same controller."""
         flow, rtt = self.flow, raw_at(self.path if self.flow.rtt is None else self.flow, "rtt")
         rtt = "" if rtt is None else rtt
         if flow.arrivals is not None:
@@ -430,7 +430,7 @@ class _Flows(NamedTuple):
         )
 
     def _times(self) -> list[int]:
-        """When its flows start."""
+        """Starts of its flows."""
         flow, at, duration = self.flow, self.at, self.duration
         last = flow.start + (flow.count - 1) * flow.spacing
         if last >= duration:
@@ -449,7 +449,7 @@ class _Flows(NamedTuple):
         return [flow.start + i * flow.spacing for i in range(flow.count)]
 
     def _workload(self) -> Settings | None:
-        """What the application does; raises ScenarioError if other keys exclude it."""
+        """Workload of its application; raises ScenarioError if other keys exclude it."""
         flow, at = self.flow, self.at
         if flow.arrivals is not None:
             for name in ("size", "workload", "count", "spacing"):

@@ -1,4 +1,4 @@
-"""What made a result: versions of the program, its commit, the kernel."""
+"""Origin of a result: versions of the program, its commit, the kernel."""
 
 from __future__ import annotations
 

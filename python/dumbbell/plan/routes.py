@@ -54,7 +54,7 @@ ACK_BYTES = 94
 
 
 class Route(NamedTuple):
-    """What a flow's data and acknowledgements meet, and its RTT."""
+    """Stages of a flow's data and acknowledgements, and its RTT."""
 
     forward: list[Stage]
     back: list[Stage]
@@ -197,7 +197,7 @@ def _too_long(flow: Flow, path: Path, at: str, *, named: str, rtt_ns: int) -> Sc
 
 
 def _way(named: str, way: Path | Up, data: tuple[str, Flow] | None, delay: Rtt, crossed: list[Stage]) -> list[Stage]:
-    """What a flow's packets meet down or up; its own impairments are for its `data`."""
+    """Stages of a flow's packets down or up; its own impairments are for its `data`."""
     at, flow = data or ("", None)
     own = None if flow is None else flow.impair
     chain, where = (way.impair, f"{named}.impair") if own is None else (own, f"{at}.impair")
@@ -236,8 +236,8 @@ def _one_way(rtt: Rtt) -> tuple[Rtt, Rtt]:
 
 
 def _half(rtt: int) -> int:
-    """Of an RTT in whole us whole us, too, and the rest goes up: `tc` cuts off parts of them. Less than one each way
-    needs no netem.
+    """Half of an RTT; of one in whole us whole us, and the rest goes up: `tc` cuts off parts of them. Less than one
+    each way needs no netem.
     """
     half = rtt // 2
     return half if rtt % 1000 or half < 1000 else half // 1000 * 1000

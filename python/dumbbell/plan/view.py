@@ -37,7 +37,7 @@ Window = tuple[float, float]
 
 
 class TransportView(View, frozen=True, kw_only=True):
-    """What carries a flow: `kind` is ``tcp``, ``quic`` or ``quinn``."""
+    """Transport of a flow: `kind` is ``tcp``, ``quic`` or ``quinn``."""
 
     kind: str = "tcp"
     payload_bytes: Count = 0
@@ -60,7 +60,7 @@ class TransportView(View, frozen=True, kw_only=True):
 
 
 class WorkloadView(View, frozen=True, kw_only=True):
-    """What the application does: `kind` is ``on_off``, ``paced`` or ``request_response``."""
+    """Workload of a flow: `kind` is ``on_off``, ``paced`` or ``request_response``."""
 
     kind: str
     count: Count = 0
@@ -95,18 +95,18 @@ class FlowView(fields.Flow, frozen=True, kw_only=True):
 
     @property
     def is_finite(self) -> bool:
-        """Whether it has a size or a count of answers, and so a completion time."""
+        """True if it has a size or a count of answers, and so a completion time."""
         return self.size_bytes is not None or self.answers > 0
 
     @property
     def sends_messages(self) -> bool:
-        """Whether its application writes messages, which have latencies."""
+        """True if its application writes messages, which have latencies."""
         work = self.workload
         return work is not None and (work.kind != "on_off" or work.rate_bps is not None)
 
     @property
     def answers(self) -> int:
-        """How many answers it gives before it closes; 0 where no number ends it."""
+        """Number of answers before it closes; 0 where no number ends it."""
         return self.workload.count if self.workload else 0
 
 
@@ -179,7 +179,7 @@ class LinkView(fields.Link, frozen=True, kw_only=True):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the rate never changes."""
+        """True if the rate never changes."""
         return self.trace is None and len(self.steps) < 2
 
     @property
@@ -194,15 +194,15 @@ class LinkView(fields.Link, frozen=True, kw_only=True):
 
     @property
     def bucket_bits(self) -> int:
-        """What its token bucket holds at most, which it may send on top of its rate; 0 for a trace, a frame for cake,
-        which shapes by itself.
+        """Size of its token bucket, which it may send on top of its rate; 0 for a trace, a frame for cake, which shapes
+        by itself.
         """
         if self.trace is not None:
             return 0
         return 8 * (FRAME_BYTES if self.qdisc.kind == "cake" and self.is_constant else self.burst_bytes)
 
     def bits(self, start_ns: int, end_ns: int) -> float:
-        """What it can send between two times, bits; raises ResultError where the file of its trace is gone or has
+        """Bits that it can send between two times; raises ResultError where the file of its trace is gone or has
         changed.
         """
         if self.trace is not None:
@@ -269,12 +269,12 @@ class PlanView(fields.Plan, frozen=True, kw_only=True):
 
     @property
     def is_two_way(self) -> bool:
-        """Whether links carry more than data down and acknowledgements up."""
+        """True if links carry more than data down and acknowledgements up."""
         return bool(self.probes) or any(flow.direction == "up" for flow in self.flows)
 
     @property
     def mixes_directions(self) -> bool:
-        """Whether some flows send down and others up, over links with rates of their own."""
+        """True if some flows send down and others up, over links with rates of their own."""
         return len({flow.direction for flow in self.flows}) > 1
 
     @property
@@ -326,7 +326,7 @@ class PlanView(fields.Plan, frozen=True, kw_only=True):
         return tuple(links[stage.link] for stage in of.forward if stage.link is not None) or (self.bottleneck,)
 
     def cross_bottleneck(self, flows: Iterable[int] | None = None) -> bool:
-        """Whether the data of all these flows, or of all that there are, cross it."""
+        """True if the data of all these flows, or of all that there are, cross it."""
         return all(self.bottleneck in self.way(flow) for flow in (range(len(self.flows)) if flows is None else flows))
 
     def bounding_rate_bps(self, flows: Iterable[int] | None = None) -> int | None:

@@ -1,5 +1,5 @@
-"""What of a scenario is legal and yet hardly meant: its results say so in their manifests, and `check` and `run` on
-stderr.
+"""Warnings of what is legal in a scenario and hardly meant: results have them in their manifests, `check` and `run`
+print them.
 
 Everything is read from plans, which say what the engine will do, but for keys that leave no trace in a plan.
 """
@@ -41,7 +41,7 @@ SHOWN = 3
 
 
 def of_case(case: Scenario, plan: Plan) -> list[str]:
-    """What to warn of in one combination of the varied values."""
+    """Warnings of one combination of the varied values."""
     return [
         *_losses(case),
         *_marks(plan),
@@ -69,7 +69,7 @@ def _losses(case: Scenario) -> Iterator[str]:
 
 
 def _loss(at: str, loss: object, written: object) -> Iterator[str]:
-    """What to say of one loss, a share in 10^-9 or a table with a model."""
+    """Warnings of one loss, a share in 10^-9 or a table with a model."""
     match loss:
         case int():
             if loss > LOSS_LIKELY and str(written).strip() != "100%":
@@ -90,13 +90,13 @@ def _loss(at: str, loss: object, written: object) -> Iterator[str]:
 
 
 def _mean(stage: Stage) -> int:
-    """Of all packets, the share that two states lose in the long run, 10^-9."""
+    """Share of all packets that two states lose in the long run, 10^-9."""
     p, r = stage["p_ppb"], stage["r_ppb"]
     return int((stage["bad_loss_ppb"] * p + stage["good_loss_ppb"] * r) // (p + r or 1))
 
 
 def _hint(written: object) -> str:
-    """How a percentage is written; nothing where it was written so."""
+    """Form of a percentage; nothing where it was written so."""
     return "" if str(written).strip().endswith("%") else f'; a percentage is written "{str(written).strip()}%"'
 
 
@@ -244,7 +244,7 @@ def _text(plan: Plan) -> str:
 
 
 def is_random(plan: Plan) -> bool:
-    """Whether another seed may give another result: whether the engine may draw anything but where to start.
+    """True if another seed may give another result: whether the engine may draw anything but where to start.
 
     Errs on the side of yes: of a discipline that hashes flows, and of a controller that is not ours.
     """
@@ -274,7 +274,7 @@ def _stage_draws(stage: Stage) -> bool:
 
 
 def once(scenario: Scenario) -> str:
-    """What is said where repetitions cannot differ and one is run."""
+    """Warning that repetitions cannot differ, so that one is run."""
     return (
         f"repetitions: nothing here is random, so all {scenario.repetitions} would be equal and one is run; "
         'host.start_jitter = "20ms" lets flows start up to this much later at random'
@@ -282,7 +282,7 @@ def once(scenario: Scenario) -> str:
 
 
 def tables(manifest: Mapping[str, Any]) -> str:
-    """What a run's tables are known by; empty where it has no flows or no samples, so that all its tables may be alike
+    """Identity of a run's tables; empty where it has no flows or no samples, so that all its tables may be alike
     whatever was run.
     """
     files = manifest.get("files", {})

@@ -86,7 +86,7 @@ class Figure(NamedTuple):
 
     @property
     def is_fraction(self) -> bool:
-        """Whether it is at most 1 and tables print it so; of a fraction that they print in percent, False."""
+        """True if it is at most 1 and tables print it so; of a fraction that they print in percent, False."""
         return self.bound == 1
 
     @property
@@ -111,7 +111,7 @@ class Figure(NamedTuple):
 
     @property
     def is_bounded_by_link(self) -> bool:
-        """Whether a link's rate bounds it: a rate of all flows of a group."""
+        """True if a link's rate bounds it: a rate of all flows of a group."""
         return self.unit == "Mbit/s" and self.over == "sum"
 
     def possible(self, mean: float, half: float) -> tuple[float, float]:
@@ -283,7 +283,7 @@ def canonical(name: str, at: str = "--columns") -> str:
 
 
 def of_bottleneck(names: Iterable[str]) -> list[str]:
-    """Those of these names that are figures of a link, and do not say which: they are the bottleneck's."""
+    """Names that are figures of a link without its name: these are the bottleneck's."""
     return [name for name in names if "@" not in name and FIGURES[name].of_link]
 
 

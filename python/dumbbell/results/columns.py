@@ -80,7 +80,7 @@ def joined(columns: Sequence[Column]) -> Column:
 
 
 def _kept(result: Result, name: str, make: Any) -> Any:
-    """What was made of a result's tables before, or now."""
+    """Value computed from a result's tables before, or now."""
     if name not in result.kept:
         result.kept[name] = make()
     return result.kept[name]

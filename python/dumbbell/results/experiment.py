@@ -1,4 +1,4 @@
-"""Which runs, and rows of them, repeat one experiment: those of one scenario with the same varied values."""
+"""Experiments and their repetitions: runs, or rows, of one scenario with the same varied values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def key_of(scenario: str, vary: Mapping[str, Any]) -> Key:
 
 
 def head(manifest: Any, folder: object) -> dict[str, Any]:
-    """What the object of a run begins with in JSON, from its manifest as JSON or as `manifest.py` has it."""
+    """Begin of a run's object in JSON, from its manifest as JSON or as `manifest.py` has it."""
     names = {"scenario": "name", **{name: name for name in ("vary", "repetition", "seed")}}
     begin = {name: manifest[key] for name, key in names.items()}
     return {**begin, "dir": str(folder), "warnings": manifest["warnings"], "wall_s": manifest["wall_s"]}
@@ -27,7 +27,7 @@ class Repetition(Protocol):
 
     @property
     def experiment(self) -> Key:
-        """Which experiment it repeats."""
+        """Experiment that it repeats."""
         ...
 
 
@@ -35,7 +35,7 @@ Run = TypeVar("Run", bound=Repetition)
 
 
 def repetitions(runs: Iterable[Run]) -> dict[Key, list[Run]]:
-    """Those of one experiment together, in the order of their first ones."""
+    """Group the runs or rows of one experiment, in the order of their first ones."""
     cases: dict[Key, list[Run]] = {}
     for run in runs:
         cases.setdefault(run.experiment, []).append(run)

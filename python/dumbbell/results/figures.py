@@ -56,7 +56,7 @@ class Row:
 
     @property
     def n(self) -> int:
-        """How many repetitions it covers."""
+        """Number of repetitions."""
         return len(self.seeds)
 
     @cached_property
@@ -66,7 +66,7 @@ class Row:
 
     @cached_property
     def experiment(self) -> Key:
-        """Which experiment it is of: its scenario and varied values."""
+        """Experiment of the row: its scenario and varied values."""
         return key_of(self.scenario, self.vary)
 
     def vary_text(self, key: str) -> str:
@@ -75,7 +75,7 @@ class Row:
 
     @property
     def size(self) -> str:
-        """How many flows it is of, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
+        """Number of flows, for a label: ``52``, or ``41 to 52`` where repetitions differ."""
         return f"{self.flows}" if self.flows_min == self.flows else f"{self.flows_min} to {self.flows}"
 
     @property
@@ -96,7 +96,7 @@ class Row:
         return None if interval is None else interval.mean
 
     def lacking(self, name: str) -> int:
-        """How many of the repetitions do not have a figure."""
+        """Number of repetitions that lack a figure."""
         return self.sample(name).lacking
 
 
@@ -106,7 +106,7 @@ def varied_keys(rows: Iterable[Row]) -> list[str]:
 
 
 def is_rate_another_share(rows: Sequence[Row]) -> bool:
-    """Whether the rates of one run's flows divide otherwise than their shares, by more than 0.01: a share is of all
+    """True if the rates of one run's flows divide otherwise than their shares, by more than 0.01: a share is of all
     bytes, a rate is over the flow's own time.
     """
     figures = [(row.value("goodput"), row.value("share")) for row in rows]
@@ -126,13 +126,13 @@ def measured(result: Result, start_s: float | None = None, end_s: float | None =
 
 
 def default_by(runs: Iterable[Measured]) -> str:
-    """What makes a row unless it is said: a flow, or a table where a run has many flows."""
+    """Choose what makes a row: a flow, or a table where a run has many flows."""
     return "table" if any(len(run.result.plan.flows) > FLOWS_MAX for run in runs) else "flow"
 
 
 def selections(result: Result, by: str, only: str | None = None) -> list[tuple[int | None, list[int]]]:
-    """Which flows make a row: (the flow's number, or None for several; the flows). `only` picks numbers, ranges and
-    names, with commas between.
+    """Flows of each row: (the flow's number, or None for several; the flows). `only` picks numbers, ranges and names,
+    with commas between.
     """
     chosen = chosen_flows(result, only)
     if by == "flow":

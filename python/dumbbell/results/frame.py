@@ -79,7 +79,7 @@ def of_flows(runs: Sequence[Result], varied: Mapping[str, Sequence[Any]]) -> pa.
 
 
 def _are_plain(values: Sequence[Any]) -> bool:
-    """Whether a column of Arrow holds these values as they are: numbers alone, or truth values alone."""
+    """True if a column of Arrow holds these values as they are: numbers alone, or truth values alone."""
     kinds = {type(value) for value in values}
     return kinds <= {int, float} or kinds == {bool}
 

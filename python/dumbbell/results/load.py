@@ -147,7 +147,7 @@ def load(folder: str | Path) -> Results:
 
 
 def _tell_back_ends(folder: Path, runs: Sequence[Result]) -> bool:
-    """Whether there is a folder for each back end; which one it was is one more thing that varies then."""
+    """True if there is a folder for each back end; which one it was is one more thing that varies then."""
     from msgspec.structs import replace
 
     names = [run.folder.relative_to(folder).parts[0] for run in runs]

@@ -84,7 +84,7 @@ class TableFile(View, frozen=True, kw_only=True):
 
 
 class Manifest(View, frozen=True, kw_only=True):
-    """What a result folder says of itself (docs/results.md)."""
+    """Manifest of a result folder (docs/results.md)."""
 
     schema_version: int
     name: str
@@ -160,7 +160,7 @@ def expected_runs(folder: Path) -> list[str]:
 
 
 def unfinished(folder: Path) -> str:
-    """How many of a sweep's runs are there, as in ``5 of 6 runs are there``; empty where none is missing, or nobody
+    """Say how many of a sweep's runs are there, as in ``5 of 6 runs are there``; empty where none is missing, or nobody
     knows.
     """
     try:
@@ -172,7 +172,7 @@ def unfinished(folder: Path) -> str:
 
 
 def _said(error: Exception) -> str:
-    """What is wrong, and where, as a person would name the place."""
+    """Say what is wrong and where, as a person would name the place."""
     if isinstance(error, RecursionError):
         return "nested too deeply"
     what, at, place = str(error).rpartition(" - at `$")

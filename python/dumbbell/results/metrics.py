@@ -198,8 +198,8 @@ def rtt_ms(result: Result, which: Which = "all", window: Window = None, *, smoot
 
 
 def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
-    """How long the packet at the head of a link's queue (0: the bottleneck) has waited: its mean over time, and
-    percentiles at the sample times.
+    """Waiting time of the packet at the head of a link's queue (0: the bottleneck): its mean over time, and percentiles
+    at the sample times.
 
     The mean is that of all instants between the first and the last sample, where the queue is ours; a kernel's queue is
     only looked at when samples are taken, so that its mean is theirs, too.
@@ -294,7 +294,7 @@ def arrival_series(result: Result, which: Which, *, bin_s: float = 0.5, window: 
 
 
 class Bins(NamedTuple):
-    """How much a count grew in bins of one length."""
+    """Growth of a count in bins of one length."""
 
     ends: Column
     """s"""
@@ -413,7 +413,7 @@ def unfinished_requests(result: Result, which: Which = "all", window: Window = N
 
 
 def _messages(result: Result, which: Which, window: Window) -> tuple[Column, Column]:
-    """When messages of these flows were asked for, in the window, and when they had arrived, us; nan for not at all."""
+    """Times at which messages of these flows were asked for, in the window, and had arrived, us; nan for not at all."""
     import numpy as np
 
     from .columns import floats
@@ -425,8 +425,8 @@ def _messages(result: Result, which: Which, window: Window) -> tuple[Column, Col
 
 
 def probe_series(result: Result, probe: int, window: Window = None) -> tuple[Column, Column]:
-    """When the probes of a series were sent (in the window), seconds, and their round-trip times, ms; nan of those that
-    were lost, there or on the way back, or still under way at the end.
+    """Times at which the probes of a series were sent (in the window), seconds, and their round-trip times, ms; nan of
+    those that were lost, there or on the way back, or still under way at the end.
     """
     from .columns import floats
 
@@ -445,8 +445,8 @@ def samples(result: Result, flow: int, window: Window = None) -> dict[str, Colum
 
 
 def counted(result: Result, name: str, window: Window = None, *, link: int = 0) -> float:
-    """How much a count of the queue table grew (``dropped_packets``, ``marked_packets``, ``sent_packets``,
-    ``sent_bytes``); 0: the bottleneck.
+    """Growth of a count of the queue table (``dropped_packets``, ``marked_packets``, ``sent_packets``, ``sent_bytes``);
+    0: the bottleneck.
     """
     t, count = queue_series(result, name, link=link)
     if window is None:

@@ -69,7 +69,7 @@ class Flow(NamedTuple):
 
 
 class Parting(NamedTuple):
-    """How far two captures of a flow are the same."""
+    """Point up to which two captures of a flow are the same."""
 
     sent: int
     heard: int
@@ -105,7 +105,7 @@ def flows(capture: Path) -> list[Flow]:
 
 
 def part(one: Flow, other: Flow) -> Parting:
-    """Where two captures of a flow part."""
+    """Find where two captures of a flow part."""
     sent, heard = _same(one.sent, other.sent), _same(one.heard, other.heard)
     differences: list[Any] = [*_differing(one.sent, other.sent, sent), *_differing(one.heard, other.heard, heard)]
     first = min(differences, key=lambda both: both[0][0], default=None)
@@ -117,7 +117,7 @@ def _same(one: _Seen, other: _Seen) -> int:
 
 
 def _differing(one: _Seen, other: _Seen, at: int) -> Iterator[tuple[Any, Any]]:
-    """What both have there: where one has ended, nothing differs."""
+    """Packets of both at this place; none where one capture has ended."""
     if at < min(len(one), len(other)):
         yield one[at], other[at]
 
@@ -138,7 +138,7 @@ def _from(start: int, number: int) -> int:
 
 
 def frames(capture: Path) -> Iterator[tuple[float, bytes]]:
-    """What a capture holds of every Ethernet frame, and when it was seen, s from the first; raises ResultError."""
+    """Bytes of each Ethernet frame of a capture, and its time, s from the first; raises ResultError."""
     try:
         data = read_bytes(capture, CAPTURE_MAX)
     except UnreadableError as error:

@@ -1,4 +1,4 @@
-"""How many packets of each flow are the same on two back ends, and which differ first."""
+"""Packets of each flow that are the same on two back ends, and the first that differ."""
 
 from __future__ import annotations
 

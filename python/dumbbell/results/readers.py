@@ -1,4 +1,4 @@
-"""How figures of the catalogue are read of a run: from its summary, or from the metrics of its tables."""
+"""Readers of the catalogue's figures: from its summary, or from the metrics of its tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Measured(NamedTuple):
 
     @property
     def experiment(self) -> Key:
-        """Which experiment it repeats."""
+        """Experiment that it repeats."""
         return self.result.experiment
 
 
@@ -57,8 +57,8 @@ def mbps(measure: Tables) -> Tables:
 
 
 def of_links(field: str, measure: Callable[[Result, Window | None, int], float]) -> dict[str, Any]:
-    """How a figure of a link is read: the summary's field for a whole run, else from the tables; these also where an
-    older version has made a summary without it.
+    """Reader of a link's figure: the summary's field for a whole run, else from the tables; these also where an older
+    version has made a summary without it.
     """
 
     def of_link(result: Result, link: int, window: Window | None) -> float | None:
@@ -152,7 +152,7 @@ def jain(run: Measured, _: Sequence[int]) -> float | None:
 
 
 def jain_flows(run: Measured, _: Sequence[int]) -> float | None:
-    """How many flows that index counts."""
+    """Number of flows that the index counts."""
     return run.result.summary.jain_flows if run.window is None else len(metrics.steady_flows(run.result, run.window))
 
 

@@ -93,7 +93,7 @@ class Result:
 
     @property
     def experiment(self) -> Key:
-        """Which experiment it repeats: its scenario and varied values."""
+        """Experiment that it repeats: its scenario and varied values."""
         return key_of(self.name, self.vary)
 
     @property
@@ -193,7 +193,7 @@ class Result:
 
 
 def _is_lack_of_room(error: Exception, said: str) -> bool:
-    """Whether this process may have no more threads, files or memory, which says nothing of the file."""
+    """True if this process may have no more threads, files or memory, which says nothing of the file."""
     if isinstance(error, OSError) and error.errno in (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
         return True
     return isinstance(error, MemoryError) or any(os.strerror(number) in said for number in (errno.EAGAIN, errno.ENOMEM))

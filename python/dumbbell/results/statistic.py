@@ -62,7 +62,7 @@ class Sample(NamedTuple):
 
     @property
     def lacking(self) -> int:
-        """How many repetitions have no such figure."""
+        """Number of repetitions that lack the figure."""
         return len(self.values) - len(self.known)
 
     @property
@@ -132,8 +132,8 @@ def mean_interval(values: Sequence[float], *, confidence: float = 0.95) -> Inter
 
 
 def difference_interval(before: Sequence[float], after: Sequence[float], *, confidence: float = 0.95) -> Interval:
-    """How much the mean of `after` is above that of `before`, with Welch's interval (Welch 1947) for means of unequal
-    variances; n is the smaller number.
+    """Mean of `after` minus that of `before`, with Welch's interval (Welch 1947) for means of unequal variances; n is
+    the smaller number.
 
     The degrees of freedom are rounded down to a whole number, so the interval is never too narrow. Values that are not
     finite make a difference without an interval, as in `mean_interval`.
@@ -158,8 +158,8 @@ def difference_interval(before: Sequence[float], after: Sequence[float], *, conf
 
 
 def paired_interval(before: Sequence[float], after: Sequence[float], *, confidence: float = 0.95) -> Interval:
-    """How much `after` is above `before` in the mean, where values at the same place are a pair: made from the same
-    random draws, so that what these do to both is not taken for a difference. Raises ValueError for unequal lengths.
+    """Mean of `after` minus that of `before`, where values at the same place are a pair: made from the same random
+    draws, so that what these do to both is not taken for a difference. Raises ValueError for unequal lengths.
 
     >>> [round(x, 3) for x in paired_interval([1.0, 2.0, 3.0], [2.0, 3.1, 3.9])]
     [1.0, 0.248, 3]
@@ -168,7 +168,7 @@ def paired_interval(before: Sequence[float], after: Sequence[float], *, confiden
 
 
 def difference(reference: Sample, other: Sample) -> tuple[Interval, bool]:
-    """How much the mean of `other` is above that of `reference`, and whether repetitions were paired by their seeds."""
+    """Mean of `other` minus that of `reference`, and whether repetitions were paired by their seeds."""
     before, after = (_by_seed(sample) for sample in (reference, other))
     if before is not None and after is not None and before.keys() == after.keys() and len(before) > 1:
         return paired_interval([before[seed] for seed in before], [after[seed] for seed in before]), True

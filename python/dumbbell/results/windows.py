@@ -1,4 +1,6 @@
-"""What metrics read: the flows and links that their arguments mean, and the columns of tables inside a window."""
+"""Selections that metrics read: the flows and links that their arguments mean, and the columns of tables inside a
+window.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +126,7 @@ def inside(result: Result, window: Span) -> Span:
 
 
 def within(result: Result, t_s: Column, window: Window) -> Mask:
-    """Which times lie inside the window."""
+    """Mask of the times inside the window."""
     import numpy as np
 
     if window is None:
@@ -141,8 +143,8 @@ def windowed(result: Result, flow: int, name: str, window: Window) -> Column:
 
 
 def grown(result: Result, flows: Sequence[int], total: str, so_far: str, window: Window) -> float:
-    """How much these flows counted: column `total` of their rows, or the growth of `so_far` of the samples inside the
-    window.
+    """Growth of a count of these flows: column `total` of their rows, or the growth of `so_far` of the samples inside
+    the window.
     """
     import numpy as np
 
@@ -153,7 +155,7 @@ def grown(result: Result, flows: Sequence[int], total: str, so_far: str, window:
 
 
 def counted_at(result: Result, flow: int, total: str, so_far: str, at_s: Column) -> Column:
-    """What a flow had counted at these times: 0 before its start, linear between samples, its total from its end on."""
+    """Count of a flow at these times: 0 before its start, linear between samples, its total from its end on."""
     import numpy as np
 
     start, stop = (float(flow_column(result, name)[flow]) for name in ("start_us", "stop_us"))

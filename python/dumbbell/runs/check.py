@@ -1,4 +1,4 @@
-"""What a scenario would run, in words, and how long that takes: `dumbbell check`."""
+"""Description of what a scenario would run, and how long that takes: `dumbbell check`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def describe(
 
 
 def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
-    """How long these take."""
+    """Estimate how long these take."""
     if backends.kind(on).is_real_time:
         workers = min(jobs or 1, len(plans))
         seconds = sum(planned["duration_ns"] / 1e9 + REAL_START_S for planned in plans) / workers

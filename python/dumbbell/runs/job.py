@@ -31,7 +31,7 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a run ended: a manifest (or what is kept of it) or an error.
+    """End of a run: a manifest (or what is kept of it) or an error.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a store holds (`store.py`), run by run, and how runs leave it."""
+"""Runs of a store (`store.py`): listing and dropping them."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ class Place:
                     path.unlink()
 
     def _refuse(self) -> list[Path]:
-        """What the folder holds, but for what killed commands left; raises OutError where that is in the way."""
+        """Content of the folder without what killed commands left; raises OutError where that is in the way."""
         within = [path for path in sorted(self.path.iterdir()) if path.name != LOCK]
         held = [path for path in within if not is_left(path)]
         if not held or self.resume:
@@ -162,7 +162,7 @@ class Place:
 
 
 def is_left(path: Path) -> bool:
-    """Whether this is what a command that was killed has left: it has such a name, and is marked or holds nothing that
+    """True if this is what a command that was killed has left: it has such a name, and is marked or holds nothing that
     a run does not write.
     """
     match = _LEFT.fullmatch(path.name)
@@ -182,7 +182,7 @@ def _is_there(path: Path) -> bool:
 
 
 def strangers(folder: Path) -> Iterator[Path]:
-    """What below a folder of results this program has not written. Links are strangers, wherever they lead."""
+    """Files below a folder of results that this program has not written. Links are strangers, wherever they lead."""
     listed = _listed(folder)
     for path in sorted(folder.iterdir()):
         if path.is_symlink():
@@ -228,12 +228,12 @@ def manifest_of(text: str) -> dict[str, Any] | None:
 
 
 def _is_report(path: Path) -> bool:
-    """Whether a file has the name of a report of iperf3 in a run's folder."""
+    """True if a file has the name of a report of iperf3 in a run's folder."""
     return path.parent.name in ("traffic", "iperf3") and path.suffix == ".json"
 
 
 def _is_picture(path: Path) -> bool:
-    """Whether a file has the name of a picture that `plot`, `compare` or `demo` writes by default."""
+    """True if a file has the name of a picture that `plot`, `compare` or `demo` writes by default."""
     if path.suffix not in _PICTURES:
         return False
     from dumbbell import plots

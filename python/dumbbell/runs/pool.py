@@ -181,19 +181,19 @@ def raise_in(thread: int | None, error: type[BaseException]) -> None:
 
 
 def _may_fork() -> bool:
-    """Whether nothing in this process is in the way of forking it."""
+    """True if nothing in this process is in the way of forking it."""
     threading = sys.modules.get("threading")
     return hasattr(os, "fork") and not (threading and threading.active_count() > 1)
 
 
 def _are_for_processes(jobs: Sequence[Job], workers: int) -> bool:
-    """Whether these are many, and plain: a controller of the user's own may have something to do with this process."""
+    """True if these are many, and plain: a controller of the user's own may have something to do with this process."""
     if len(jobs) < _RUNS_OF_PROCESS * workers or workers <= 1:
         return False
     return _may_fork() and all(_is_of_this_process(job.request.on) and not job.request.own for job in jobs)
 
 
 def _is_of_this_process(on: str) -> bool:
-    """Whether a run is the engine's alone, and not handed to other machines."""
+    """True if a run is the engine's alone, and not handed to other machines."""
     kind = backends.kind(on)
     return kind.is_exact and not kind.has_workers

@@ -1,4 +1,4 @@
-"""How far a sweep is: runs done, simulated time, packets per second, time left; redrawn in place on a terminal or in a
+"""Progress of a sweep: runs done, simulated time, packets per second, time left; redrawn in place on a terminal or in a
 notebook, else a line now and then.
 """
 
@@ -25,7 +25,7 @@ START_PACKETS = 30_000
 
 
 class Screen(Protocol):
-    """Where progress is shown."""
+    """Place that shows progress."""
 
     every_s: float
 
@@ -85,7 +85,7 @@ class Log:
         print(text, file=self._stream, flush=True)
 
     def clear(self) -> None:
-        """What is written stays."""
+        """Do nothing: what is written stays."""
 
 
 class Notebook:
@@ -121,14 +121,14 @@ def screen(stream: TextIO | None = None) -> Screen:
 
 
 def is_notebook() -> bool:
-    """Whether this runs in a kernel of Jupyter; IPython is not imported to find out."""
+    """True if this runs in a kernel of Jupyter; IPython is not imported to find out."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def effort(job: Job) -> int:
-    """How much longer than others a run takes, in any unit: by its duration in real time, elsewhere by its packets."""
+    """Relative time that a run takes, in any unit: by its duration in real time, elsewhere by its packets."""
     from dumbbell.plan.estimate import packets  # needs much that a run does not, and start-up counts
 
     planned = job.planned.plan
@@ -138,7 +138,7 @@ def effort(job: Job) -> int:
 
 
 def _span(seconds: float) -> str:
-    """What is left, as precisely as it is known."""
+    """Text of the time left, as precisely as it is known."""
     if seconds < 600:
         return f"{seconds:.0f} s left"
     return f"{seconds / 60:.0f} min left" if seconds < 7200 else f"{seconds / 3600:.1f} h left"
@@ -202,7 +202,7 @@ class Progress:
         return next((line for line in lines if len(line) <= width), lines[-1][:width])
 
     def _left(self, wall_s: float) -> str:
-        """How long what is not done takes, if it goes on as it did."""
+        """Time left, if it goes on as it did."""
         # Runs are weighed when something is drawn for the first time: most commands end before that.
         self._effort |= {job.number: effort(job) for job in self._unweighed}
         self._unweighed.clear()
@@ -212,7 +212,7 @@ class Progress:
 
 
 def shown(*, is_wanted: bool | None, has_kept: bool = False) -> Progress | None:
-    """What shows how far runs are; None where it is not wanted, which is so outside of notebooks unless said."""
+    """Display of how far runs are; None where it is not wanted, which is so outside of notebooks unless said."""
     notebook = is_notebook()
     if is_wanted is False or (is_wanted is None and not notebook):
         return None

@@ -1,4 +1,4 @@
-"""What of a sweep is finished already: folders that are whole, of the same plan, and made by the same engine,
+"""Finished runs of a sweep that is resumed: folders that are whole, of the same plan, and made by the same engine,
 controllers and back end.
 """
 

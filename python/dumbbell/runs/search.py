@@ -40,17 +40,17 @@ class Bisection:
 
     @property
     def is_end(self) -> bool:
-        """Whether that is the end of the axis, beyond which they may hold, too."""
+        """True if that is the end of the axis, beyond which they may hold, too."""
         return self.first == 0
 
     @property
     def is_reversed(self) -> bool:
-        """Whether they hold at the first point and not at the last, so that the change is elsewhere."""
+        """True if they hold at the first point and not at the last, so that the change is elsewhere."""
         return self._has_ends and all(self.told[0]) and not all(self.told[self.count - 1])
 
     @property
     def is_monotone(self) -> bool:
-        """Whether every point that was looked at agrees with one change of each condition along the axis, or none."""
+        """True if every point that was looked at agrees with one change of each condition along the axis, or none."""
         told = [self.told[i] for i in sorted(self.told)]
         return all(sum(one != other for one, other in pairwise(column)) <= 1 for column in zip(*told))
 
@@ -73,7 +73,7 @@ class Bisection:
 
     @property
     def _missing(self) -> bool:
-        """Whether some condition holds at neither end, and so nowhere."""
+        """True if some condition holds at neither end, and so nowhere."""
         return not all(first or last for first, last in zip(self.told[0], self.told[self.count - 1]))
 
     @property
@@ -109,7 +109,7 @@ def ordered(scenario: Scenario, key: str) -> Ordered:
 
 
 def _size(value: Any, key: str) -> tuple[str, float]:
-    """What a written value measures, and how much."""
+    """Measure and size of a written value."""
     from dumbbell import units
     from dumbbell.scenario.ranges import Amount
 

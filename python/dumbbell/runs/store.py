@@ -69,11 +69,11 @@ class Store:
         self._make = make
 
     def key(self, request: Request) -> str:
-        """What a run is known by; see `builds.key` for what it raises."""
+        """Key of a run; see `builds.key` for what it raises."""
         return builds.key(request)
 
     def folder(self, key: str) -> Path:
-        """Where the run of a key is, or would be."""
+        """Folder of the run of a key, whether it is there or not."""
         return self.path / key[:2] / key
 
     def get(self, key: str) -> Path | None:

@@ -37,7 +37,7 @@ MOST = 30
 
 
 class Choice(NamedTuple):
-    """What a sweep is to run.
+    """Choices of a sweep.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class Looked(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether all conditions hold."""
+        """True if all conditions hold."""
         return all(self.met)
 
 
@@ -196,7 +196,7 @@ class Study:
             self._tell(outcome)
 
     def _more(self, case: str, count: int) -> int:
-        """How many repetitions a combination needs, which has this many."""
+        """Number of repetitions that a combination needs."""
         if not self._choice.until:
             return count
         rows = self.rows(case, [goal.name for goal in self._choice.until])
@@ -271,7 +271,7 @@ class Study:
 
 
 def wanted_repetitions(goals: Sequence[Precision], rows: Sequence[Row]) -> int:
-    """How many repetitions these rows of one combination need: more than they have for a figure that no row has."""
+    """Number of repetitions that rows of one combination need: more than they have for a figure that no row has."""
     return max(
         max(goal.wanted(row.sample(goal.name)) for row in rows)
         if any(goal.name in row.samples for row in rows)
@@ -281,7 +281,7 @@ def wanted_repetitions(goals: Sequence[Precision], rows: Sequence[Row]) -> int:
 
 
 def missed(goals: Sequence[Precision], rows: Sequence[Row]) -> list[str]:
-    """What keeps each figure of these rows of one combination from an interval as small as was wanted."""
+    """Say which figures of a combination still have too wide an interval, and why."""
     n = max(row.n for row in rows)
     return [_why(goal, rows) for goal in goals if wanted_repetitions([goal], rows) > n]
 

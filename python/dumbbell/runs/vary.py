@@ -1,10 +1,9 @@
-"""What a sweep varies besides its file's own lists: keys with values, ranges, and random samples, as overrides of the
-file.
+"""Axes of a sweep besides its file's own lists: keys with values, ranges, and random samples, as overrides of the file.
 
-    path.buffer=0.5bdp,1bdp,2bdp        these values
-    path.rate=10Mbps..1Gbps/7/log       seven values with equal factors; without /log: with equal differences
-    path.rtt=10ms..100ms                any value between these, for random samples; /log: uniform in the logarithm
-    flow.cca=bbr,cubic                  the controller of every [[flow]] table
+path.buffer=0.5bdp,1bdp,2bdp        these values
+path.rate=10Mbps..1Gbps/7/log       seven values with equal factors; without /log: with equal differences
+path.rtt=10ms..100ms                any value between these, for random samples; /log: uniform in the logarithm
+flow.cca=bbr,cubic                  the controller of every [[flow]] table
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Called(NamedTuple):
     seconds: float
 
     def error(self, where: str) -> ControllerError:
-        """What is said of it; `where` names the run."""
+        """Error that reports the call; `where` names the run."""
         return ControllerError(where, f"{self.hook}() does not return: it was called {CALL_MAX_S} s ago")
 
 

@@ -60,7 +60,7 @@ class _Worker:
         self.unread = b""
 
     def news(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """What it has told, of which `data` are the next bytes: the number of a job, the kind of news, and the rest."""
+        """Parse news of a worker from `data`, its next bytes: the number of a job, the kind of news, and the rest."""
         data, at = self.unread + data, 0
         while len(data) - at >= _HEAD.size:
             number, kind, length = _HEAD.unpack_from(data, at)
@@ -94,7 +94,7 @@ class Workers:
                 raise
 
     def outcomes(self, observe: Observe | None) -> Iterator[Outcome]:
-        """How the jobs ended, in their order; nothing is started after a full disk."""
+        """Outcomes of the jobs, in their order; nothing is started after a full disk."""
         poll = select.poll()
         for fd in self._workers:
             poll.register(fd, select.POLLIN)
@@ -261,7 +261,7 @@ def _pickled(outcome: Outcome) -> bytes:
 
 
 class _Teller:
-    """Where a worker tells its news."""
+    """Writer of a worker's news."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -280,7 +280,7 @@ class _Teller:
         self._unsent, self._sent_s = b"", time.monotonic()
 
     def progress(self, number: int, sim_ns: int, packets: int) -> None:
-        """How far a run is; not of short ones."""
+        """Report how far a run is, unless it is short."""
         if time.monotonic() - self._sent_s >= _TELL_EVERY_S:
             self.say(number, _UNDER_WAY, _PROGRESS.pack(sim_ns, packets))
             self.flush()

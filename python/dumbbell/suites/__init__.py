@@ -67,14 +67,14 @@ def _folder(path: Path) -> tuple[Path | None, str]:
 
 
 def text_of(name: str) -> Text:
-    """What is claimed of an entry."""
+    """Claims of an entry."""
     from .claims import of_suite
 
     return of_suite(name.partition("/")[0])[name]
 
 
 def entry_of(name: str) -> Entry:
-    """How an entry is run and drawn."""
+    """Cases and pictures of an entry."""
     from . import entries
 
     suite, _, item = name.partition("/")

@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
 
 def is_cell(claim: Claim) -> bool:
-    """Whether a claim is a number of a table, and no sentence about it."""
+    """True if a claim is a number of a table, and no sentence about it."""
     return claim.origin == "table" and claim.kind in ("value", "approx") and len(claim.series) == 1
 
 
@@ -68,7 +68,7 @@ def _text(cell: Cell, form: str) -> str:
 
 
 def agreement(table: Table) -> str:
-    """How many cells of each metric agree."""
+    """Say how many cells of each metric agree."""
     all_cells = cells(table)
     parts = []
     for metric in dict.fromkeys(cell.metric for cell in all_cells):

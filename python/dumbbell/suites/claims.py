@@ -1,4 +1,4 @@
-"""What a suite claims, as data: its file `claims.toml`, an ``[[entry]]`` per figure or table.
+"""Claims of a suite, as data: its file `claims.toml`, an ``[[entry]]`` per figure or table.
 
 A claim is one of five kinds. ``value`` and ``approx``: `expected` within the tolerance. ``range``: between `lower` and
 `upper`, with the tolerance as slack; one bound alone ("always above 80 %") has no slack, unless its `origin` is
@@ -198,12 +198,12 @@ class Claim(Table):
 
     @property
     def needs(self) -> str:
-        """What a simulation cannot have, where the claim needs it."""
+        """Thing that the claim needs and a simulation cannot have."""
         return "" if self.sim_applicable else "a real network or testbed, which is not simulated"
 
     @property
     def wanted(self) -> Any:
-        """What the claim expects, as `reproduce --json` prints it."""
+        """Value that the claim expects, as `reproduce --json` prints it."""
         if self.kind == "ordering":
             return list(self.order)
         if self.kind == "trend":
@@ -214,7 +214,7 @@ class Claim(Table):
 
 
 class Text(Table):
-    """What is claimed of one figure or table."""
+    """Claims of one figure or table."""
 
     id: Fixed[str] = key(TEXT, "such as `fig9a`", varies=False)
     item: Fixed[str | None] = key(

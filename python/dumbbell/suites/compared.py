@@ -1,4 +1,4 @@
-"""What claims read: figures of lines at places, one against another where a claim says so (`claims.Read`)."""
+"""Readings of claims: figures of lines at places, one against another where a claim says so (`claims.Read`)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OVER: dict[str, Callable[[float, float], float]] = {
 
 
 def readings(claim: Claim, table: Table, book: Tables) -> list[Reading] | list[list[Reading]]:
-    """What a claim with `read` reads; of an ordering one list for each name in it."""
+    """Readings of a claim with `read`; of an ordering one list for each name in it."""
     read = claim.read
     assert read is not None
     if read.reader is not None:
@@ -44,7 +44,7 @@ def readings(claim: Claim, table: Table, book: Tables) -> list[Reading] | list[l
 
 
 class Asked(NamedTuple):
-    """What is read unless a `Read` says otherwise."""
+    """Defaults of a `Read`."""
 
     figure: str
     lines: tuple[str, ...]
@@ -120,7 +120,7 @@ def _by(axis: str, points: Sequence[Reading]) -> list[Reading]:
 
 
 def _settled(read: Read, points: list[Reading]) -> list[Reading]:
-    """What is read of a line as a whole."""
+    """Readings of a line as a whole."""
     if read.of_mean:
         level = fmean(point.mean for point in points)
         return [Reading(point.at, tuple(value / level for value in point.values)) for point in points]

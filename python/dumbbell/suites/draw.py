@@ -96,7 +96,7 @@ def _count(number: int, what: str) -> str:
 
 
 def _caption(table: Table, explained: Sequence[str]) -> str:
-    """How much was run, and what the marks mean that panels drew."""
+    """Caption: how much was run, and the meaning of the marks."""
     runs = {len(point.runs) for point in table.points}
     plan = table.points[0].runs[0].plan
     seconds = sorted({point.runs[0].plan.duration_s for point in table.points})
@@ -206,7 +206,7 @@ def _points(
 
 
 def _spreads(sheet: style.Sheet, points: Sequence[Reading], spread: str) -> list[float] | None:
-    """What bars show of each point; None where there are too few repetitions."""
+    """Half lengths of the bars of points; None where there are too few repetitions."""
     if any(len(point.values) < INTERVAL_FROM for point in points):
         return None
     if spread == "sd":

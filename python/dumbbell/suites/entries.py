@@ -340,7 +340,7 @@ _NUMBER = re.compile(r"-?[0-9.]+")
 
 
 def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, Any]) -> Any:
-    """Where a case stands on one axis."""
+    """Place of a case on one axis."""
     if isinstance(at, Mapping):
         return _along(build(_Along, at, "at"), case, scenario)
     if not isinstance(at, str):

@@ -1,4 +1,4 @@
-"""What lies behind claims that do not hold: found by hand, in a suite's file `findings.toml`.
+"""Findings: why claims do not hold, traced by hand, in a suite's file `findings.toml`.
 
 A finding has `claims` (such as ``fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and
 `mechanism`. Bins: ``linux``: it fails on a real stack in the same setting too; ``program``: it fails in the program

@@ -73,7 +73,7 @@ def _suite(folder: Path) -> Suite:
 
 
 def tables(path: Path) -> dict[str, Any]:
-    """What stands in a TOML file; nothing where there is none. Raises ScenarioError."""
+    """Content of a TOML file; empty where there is none. Raises ScenarioError."""
     if not path.exists():
         return {}
     try:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(NamedTuple):
-    """What became of a claim."""
+    """Verdict on a claim."""
 
     claim: Claim
     judged: judging.Verdict
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
 
     @property
     def is_tie(self) -> bool:
-        """Whether it fails only because what it puts in an order differs by less than the tolerance."""
+        """True if it fails only because what it puts in an order differs by less than the tolerance."""
         return self.judged.is_tie
 
     def as_json(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def within(claim: Claim, tolerance: Tolerance) -> Within:
 
 
 def _points(claim: Claim, table: Table, book: Tables) -> list[tuple[str, Reading]]:
-    """What a claim about values or a trend reads: (series, reading)."""
+    """Readings of a claim about values or a trend: (series, reading)."""
     at = {key: value for key, value in claim.at.items() if key not in ("from_x", "to_x")}
     points: list[tuple[str, Reading]]
     if claim.read is not None:
@@ -115,7 +115,7 @@ def _of_line(name: str | None, points: Sequence[Reading]) -> list[tuple[str, Rea
 
 
 def _lines(claim: Claim, table: Table, book: Tables) -> list[tuple[Place, list[Reading]]]:
-    """What an ordering compares: places, each with a reading per name in its order."""
+    """Readings that an ordering compares: places, each with a reading per name in its order."""
     parts: list[list[Reading]]
     if claim.read is not None:
         parts = readings(claim, table, book)  # type: ignore[assignment]

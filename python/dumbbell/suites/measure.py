@@ -1,5 +1,5 @@
-"""What claims and pictures read of a run: figures of the catalogue by their names, and what a suite reads in a way of
-its own. A figure is as people see it: in percent where its unit is %.
+"""Metrics of claims and pictures: figures of the catalogue by their names, and those that a suite computes itself. A
+figure is as people see it: in percent where its unit is %.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ GROWING = ("Mbit/s", "kbit/s", "bytes", "MB")
 
 
 class Metric(NamedTuple):
-    """What is read of a run, and what it is called."""
+    """Function that reads a run, with its title and unit."""
 
     title: str
     unit: str
@@ -37,7 +37,7 @@ class Metric(NamedTuple):
 
     @property
     def grows_with_rate(self) -> bool:
-        """Whether it is a rate or an amount of bytes."""
+        """True if it is a rate or an amount of bytes."""
         return self.unit in GROWING
 
 

@@ -43,7 +43,7 @@ class Panel(Variant):
 
     @abstractmethod
     def build(self) -> draw.Panel:
-        """What draws it."""
+        """Build the panel."""
 
 
 class Lines(Panel, form="lines"):
@@ -64,7 +64,7 @@ class Lines(Panel, form="lines"):
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
-        """What draws it."""
+        """Build the panel."""
         panel = draw.lines(
             self.over, self.figure, title=self.title, at=self.at, series=self.lines or None, is_of_run=self.is_of_run,
             spread=self.spread, log_y=self.log_y, low=self.low, high=self.high,
@@ -88,7 +88,7 @@ class Distribution(Panel, form="cdf"):
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
-        """What draws it."""
+        """Build the panel."""
         return draw.cdf(self.figure, title=self.title, at=self.at, low=self.low)
 
 
@@ -99,7 +99,7 @@ class Bars(Panel, form="bars"):
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
-        """What draws it."""
+        """Build the panel."""
         return draw.bars(self.figure, title=self.title)
 
 
@@ -135,7 +135,7 @@ class Heat(Panel, form="heat"):
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
-        """What draws it."""
+        """Build the panel."""
         return draw.heat(
             self.over, self.up, self.value.number, below=[cell.number for cell in self.below], title=self.title,
             low=self.low, high=self.high, bar=self.bar, first=self.first,
@@ -156,7 +156,7 @@ class OverTime(Panel, form="over_time"):
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
-        """What draws it."""
+        """Build the panel."""
         kind = timed.distribution if self.cdf else timed.over_time
         return kind(_SERIES[self.figure], self.axis, self.at or {}, cases=self.cases, title=self.title)
 
@@ -169,7 +169,7 @@ class Estimate(Panel, form="estimate_and_queue"):
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
-        """What draws it."""
+        """Build the panel."""
         return timed.estimate_and_queue(self.at or {}, case=self.case, title=self.title)
 
 
@@ -180,7 +180,7 @@ class Own(Panel, form="own"):
     given: Fixed[dict[str, Any]] = key(ANY_TABLE, "what it is given", default={}, varies=False)
 
     def build_own(self, panels: Mapping[str, Any]) -> draw.Panel:
-        """What draws it, of the suite's panels."""
+        """Build the panel of the suite's own."""
         if self.name not in panels:
             known = ", ".join(panels) or "there is none"
             raise wrong("draw.name", self.name, f"a panel of readings.py: {known}", list(panels))
@@ -221,12 +221,12 @@ class Cells(Table):
         return [Column(column.figure, column.title, column.form) for column in self.columns]
 
     def build(self) -> draw.Draw:
-        """What draws it."""
+        """Build the panel."""
         return cells.drawn(self.of_table, self.across, width=self.width, abreast=self.abreast)
 
 
 def numbers(panels: Sequence[Panel], table: Points) -> tuple[list[str], list[list[str]]]:
-    """What the lines of a picture go through, as a table for a terminal: heads, and a row for each place."""
+    """Values of a picture's lines as a table for a terminal: heads, and a row for each place."""
     heads: list[str] = []
     columns: list[dict[float, str]] = []
     for panel in panels:

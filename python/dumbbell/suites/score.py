@@ -95,7 +95,7 @@ def entry_json(entry: Judged, figure: Path | None = None) -> dict[str, Any]:
 
 
 def scaled_text(scale: float) -> str:
-    """What `--scale` did, in a sentence."""
+    """Say what `--scale` did."""
     return (
         f"Made with `--scale {scale:g}`: rates, bursts and sizes of flows are {scale:g} of the papers'. What was"
         " measured is brought to the papers' scale: rates and amounts of bytes are divided by it."
@@ -134,7 +134,7 @@ def standing(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> 
 
 
 def _provisional(profile: Profile, scale: float) -> list[str]:
-    """What there is to say of all verdicts of a page."""
+    """Remarks on all verdicts of a page."""
     if profile.is_full:
         return [scaled_text(scale), ""] if scale != 1 else []
     words = f"Made with `--{profile.name}`: shorter runs and fewer repetitions than the papers'."
@@ -173,7 +173,7 @@ def _section(entry: Judged, profile: Profile, figure: Path | None) -> Iterable[s
 
 
 def _command(entry: Judged, profile: Profile) -> str:
-    """What makes this figure again."""
+    """Command that makes this figure."""
     table = entry.table
     words = ["dumbbell reproduce", entry.text.id]
     words += [] if profile.is_full else [f"--{profile.name}"]
@@ -184,7 +184,7 @@ def _command(entry: Judged, profile: Profile) -> str:
 
 
 def measured_text(verdict: Verdict) -> str:
-    """What was measured, in a cell: a number, a few, or the smallest and the largest of many."""
+    """Measured value, in a cell: a number, a few, or the smallest and the largest of many."""
     if verdict.measured is None:
         return "-"
     if not isinstance(verdict.measured, list):
@@ -196,7 +196,7 @@ def measured_text(verdict: Verdict) -> str:
 
 
 def wanted_text(verdict: Verdict) -> str:
-    """What the paper says, in a cell."""
+    """Value that the paper states, in a cell."""
     wanted = verdict.claim.wanted
     if verdict.claim.kind == "ordering":
         return " > ".join(wanted)

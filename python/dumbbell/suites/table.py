@@ -1,5 +1,5 @@
-"""What a figure or table of a paper is made of (its cases, how it is drawn, how its claims are read), and its runs as
-a table: a metric of a line at the points of the figure, a value per repetition.
+"""Parts of a figure or table of a paper (its cases, how it is drawn, how its claims are read), and its runs as a table:
+a metric of a line at the points of the figure, a value per repetition.
 
 A case is one set-up: a scenario without lists, and its place on the entry's axes. An entry's cases are made for a
 profile (`FULL`: the paper's times and repetitions; `FAST`: shorter and fewer; `QUICK`: a look). Two entries that make
@@ -32,7 +32,7 @@ Place = Mapping[str, Any]
 
 
 class Profile(NamedTuple):
-    """How much of the paper's effort is spent."""
+    """Part of the paper's effort that is spent."""
 
     name: str
     over: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Profile(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has the paper's times and repetitions."""
+        """True if it has the paper's times and repetitions."""
         return self.name == "full"
 
 
@@ -107,7 +107,7 @@ Line = Callable[["Table", str, Place], list[Reading]]
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """How one figure or table is run, drawn and read; what is claimed of it is in the suite's `claims.toml`."""
+    """Cases, pictures and readings of one figure or table; its claims are in the suite's `claims.toml`."""
 
     cases: Callable[[Profile], Iterable[Case]]
     draw: Callable[[Table], Figure] | None
@@ -139,7 +139,7 @@ class Entry:
 
 
 class Tables(Protocol):
-    """What has the runs of every entry: a book."""
+    """Owner of the runs of every entry: a book."""
 
     def table(self, name: str) -> Table:
         """The runs of an entry."""
@@ -202,7 +202,7 @@ class Table:
         return values
 
     def metric(self, name: str) -> Metric:
-        """How a metric is read from a run, at the paper's scale. Raises SuiteError for a name that nobody knows."""
+        """Metric by its name, at the paper's scale. Raises SuiteError for a name that nobody knows."""
         known = metric(name, self.entry.metrics)
         if known is None:
             raise SuiteError(f"{self.id}: there is no metric {name}")
@@ -241,7 +241,7 @@ class Table:
 
 
 class SuiteError(ScenarioError):
-    """What does not fit together in a suite: a claim or picture, and the runs of its entry."""
+    """Mismatch in a suite: a claim or picture, and the runs of its entry."""
 
     def __init__(self, problem: str) -> None:
         super().__init__("", problem)
@@ -252,9 +252,7 @@ def merged(parts: Sequence[Sequence[Reading]], pick: Callable[[list[float]], flo
     readings = []
     for place, at_place in by_place(parts):
         wanted = pick([reading.mean for reading in at_place])
-        readings.append(
-            next((Reading(place, reading_.values) for reading_ in at_place if reading_.mean == wanted), at_place[0])
-        )
+        readings.append(next((Reading(place, same.values) for same in at_place if same.mean == wanted), at_place[0]))
     return readings
 
 
@@ -278,7 +276,7 @@ def _beside(first: Reading, part: Sequence[Reading]) -> Reading | None:
 
 
 def matches(at: Place, wanted: Mapping[str, Any]) -> bool:
-    """Whether a place meets the conditions: ``key: value``, ``key: [values]``, ``key_min``, ``key_max``.
+    """True if a place meets the conditions: ``key: value``, ``key: [values]``, ``key_min``, ``key_max``.
 
     >>> matches({"buffer_bdp": 2}, {"buffer_bdp_min": 1}), matches({"buffer_bdp": 2}, {"buffer_bdp": [1, 4]})
     (True, False)

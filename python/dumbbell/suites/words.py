@@ -1,4 +1,4 @@
-"""What keys of a suite's files accept, besides the kinds of scenario files."""
+"""Kinds of values that keys of a suite's files accept, besides those of scenario files."""
 
 from __future__ import annotations
 

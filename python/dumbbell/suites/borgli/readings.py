@@ -1,4 +1,4 @@
-"""What Borgli and Misund read in a way of their own."""
+"""Metrics and readings of Borgli and Misund's own."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _convergence(result: Result, _: str | None) -> float:
 
 
 def disturbance(result: Result, _: str | None = None) -> float:
-    """How far what arrives of the first flow falls in the 5 s after the second one's start: smallest bin of 500 ms
-    over the mean of the 20 s before, from 1.
+    """Drop of the first flow's arrivals in the 5 s after the second one's start: smallest bin of 500 ms over the mean
+    of the 20 s before, from 1.
     """
     ends, rates = timed.arrivals(result, 0)
     start = result.plan.flows[1].start_ns / 1e9
@@ -72,8 +72,8 @@ def _by_number_of_flows(_: Table, __: Claim, book: Tables) -> list[Reading]:
 
 
 def _spread_of_points(table: Table, _: Claim, __: Tables) -> list[Reading]:
-    """How far the points of a line scatter, in the smaller half of the queues and in the larger one: the figure has a
-    point for each run, and the report's words are about the line.
+    """Spread of the points of a line, in the smaller half of the queues and in the larger one: the figure has a point
+    for each run, and the report's words are about the line.
     """
     points = sorted(table.read("jain_all", "b2"), key=lambda point: point.at["queue_packets"])
     halves = points[: len(points) // 2], points[len(points) // 2 :]

@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Where runs are kept, how many go at once, and who hears of them."""
+    """Settings of a side's runs: their store, how many go at once, and who hears of them."""
 
     store: Store
     workers: int | None = None

@@ -56,11 +56,11 @@ class Record(Struct, kw_only=True, omit_defaults=True):
         return agreement(self.figures())
 
     def single(self) -> list[bool]:
-        """Of each seed: whether the simulator's run agrees with Linux's other seeds."""
+        """For each seed: True if the simulator's run agrees with Linux's other seeds."""
         return [agree(self._without(i), [run]) for i, run in enumerate(self.sim[: len(self.linux)])]
 
     def ceiling(self) -> list[bool]:
-        """Of each seed: whether Linux's run agrees with Linux's other seeds."""
+        """For each seed: True if Linux's run agrees with Linux's other seeds."""
         return [agree(self._without(i), [run]) for i, run in enumerate(self.linux)]
 
     def _without(self, i: int) -> Runs:
@@ -92,8 +92,8 @@ class Table(Struct, kw_only=True):
 
 
 class Count(NamedTuple):
-    """Of some rows, in how many the simulator agrees with Linux, differs from it, and agrees with itself; and of each
-    single seed of the simulator, and of Linux, whether it agrees with Linux's others.
+    """Counts of rows: in how many the simulator agrees with Linux, differs from it, and agrees with itself; and for
+    each single seed of the simulator, and of Linux, whether it agrees with Linux's others.
     """
 
     rows: int
@@ -183,7 +183,7 @@ def _groups() -> Iterator[tuple[str, Callable[[Record], bool]]]:
 
 
 def moved(before: Record, after: Record) -> list[str]:
-    """What of a row is otherwise than it was: the verdict, and means of either side by more than rounding."""
+    """Changes of a row: the verdict, and means of either side by more than rounding."""
     texts = [] if before.word == after.word else [f"{after.word} now, {before.word} before"]
     was = {figure.name: figure for figure in before.figures()}
     for figure in after.figures():

@@ -1,4 +1,4 @@
-"""What the FABRIC poster reads in a way of its own."""
+"""Metrics of the FABRIC poster's own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def bdp_mb(result: Result, _: str | None = None) -> float:
 
 
 def queue_occupancy(result: Result, _: str | None) -> float:
-    """What waits in the queue in the measured part, mean over the sample times, in BDP."""
+    """Queue in the measured part, mean over the sample times, in BDP."""
     return metrics.queue_occupancy_bytes(result, result.plan.window).mean / 1e6 / bdp_mb(result)
 
 

@@ -1,4 +1,4 @@
-"""What Kfoury et al. 2020 read in a way of their own, and the panels of Fig. 12."""
+"""Metrics and readings of Kfoury et al. 2020's own, and the panels of Fig. 12."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _measured_and_ideal(table: Table, _: Claim, __: Tables) -> list[list[Reading
 
 
 def _share_gap(table: Table, _: Claim, __: Tables) -> list[Reading]:
-    """How far CUBIC's part is from its part of the flows, mean over the numbers of CUBIC flows."""
+    """Distance of CUBIC's part from its part of the flows, mean over the numbers of CUBIC flows."""
     gaps: dict[int, list[float]] = {}
     for point in table.read("share", "CUBIC"):
         ours, theirs = point.at["n_bbr2"], point.at["n_cubic"]

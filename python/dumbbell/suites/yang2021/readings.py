@@ -1,4 +1,4 @@
-"""What Yang and others read in a way of their own: what is in flight, the phases of BBR's probes, figures that are
+"""Metrics and readings of Yang and others' own: packets in flight, the phases of BBR's probes, figures that are
 normalised on each path; and the radio links of Fig. 23.
 """
 
@@ -89,14 +89,14 @@ def queue_by_phase(result: Result) -> tuple[float, float]:
 
 
 def probe_rtt(result: Result, _: str | None) -> float:
-    """When the PROBE_RTT nearest to the drop of the caption begins, s; nan if there is none. BBRv2's come every 5 s."""
+    """Begin of the PROBE_RTT nearest to the drop of the caption, s; nan if there is none. BBRv2's come every 5 s."""
     t, states = sample_column(result, 0, "t_us") / 1e6, _states(result)
     begins = [float(t[i]) for i, state in enumerate(states) if state == "PROBE_RTT" != states[i - 1]]
     return min(begins, key=lambda at: abs(at - DROP_S), default=nan)
 
 
 def needless_ups(result: Result, _: str | None) -> float:
-    """Of the probes that begin with an estimate of 95 % of the link's rate and more, the share that goes on to UP."""
+    """Share of the probes with an estimate of 95 % of the link's rate and more that go on to UP."""
     t, estimate = sample_column(result, 0, "t_us") / 1e6, sample_column(result, 0, "bw_bps") / 1e6
     phases = [state.removeprefix("PROBE_BW_") for state in _states(result)]
     begins = [i for i, (before, now) in enumerate(pairwise(phases), 1) if now == "PRE_UP" != before]
@@ -165,7 +165,7 @@ def moving() -> dict[str, Any]:
 
 
 def _moving_text(count: int) -> str:
-    """Which links on the move these runs have, by the number of recordings found."""
+    """Name the links on the move of these runs, by the number of recordings found."""
     head = f"theirs are not published: {count or 'no'} recordings of Mahimahi's"
     where = "" if count == len(RECORDINGS) else f" (looked for in ${VARIABLE} or {FOLDER}; there are {len(RECORDINGS)})"
     return f"{head}{where} and {LINKS - count} generated LTE and WiFi links on the move"

@@ -1,4 +1,4 @@
-"""How Zhang's scripts count, and the rates over time that Figs. 7 to 14 draw."""
+"""Metrics as Zhang's scripts count them, and the rates over time that Figs. 7 to 14 draw."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def flows_of(result: Result, label: str | None) -> list[int]:
 
 
 def rates_kbps(result: Result) -> list[float]:
-    """What the socket of each flow's receiver got, kbit/s."""
+    """Rate that the socket of each flow's receiver got, kbit/s."""
     return [flow.goodput_mbps * 1000 * DATAGRAM for flow in result.summary.flows]
 
 
@@ -45,7 +45,7 @@ def ratio(result: Result, _: str | None) -> float:
 
 
 def utility(result: Result, _: str | None) -> float:
-    """What all receivers got over what the link could carry (Equation 13)."""
+    """Bytes of all receivers over what the link could carry (Equation 13)."""
     capacity = result.plan.bottleneck.bits(0, result.plan.duration_ns) * 1e6 / result.plan.duration_ns
     return sum(rates_kbps(result)) / capacity
 
@@ -83,8 +83,8 @@ def occupancy(result: Result, _: str | None) -> float:
 
 
 def rate_over_time(result: Result, number: int) -> tuple[Any, Any]:
-    """What the framework traces with every packet: the controller's `BandwidthEstimate`, which is BBR's maximum of the
-    delivery rate, and window over smoothed RTT for Reno and Cubic. Times in s, Mbit/s.
+    """Rate that the framework traces with every packet: the controller's `BandwidthEstimate`, which is BBR's maximum of
+    the delivery rate, and window over smoothed RTT for Reno and Cubic. Times in s, Mbit/s.
     """
     import numpy as np
 
