@@ -60,8 +60,17 @@ def schema() -> dict[str, Any]:
 
 
 def text() -> str:
-    """The schema as the file holds it."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    """The schema as the file has it: a line for each table and each key, because the file is kept for editors, which
+    find it by its path.
+    """
+    return _lines(schema(), depth=4) + "\n"
+
+
+def _lines(value: Any, depth: int) -> str:
+    """JSON whose outer levels have a line for each item."""
+    if not depth or not isinstance(value, dict) or not value:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "{\n" + ",\n".join(f"{json.dumps(name)}:{_lines(item, depth - 1)}" for name, item in value.items()) + "\n}"
 
 
 def _definition(table: type[Table]) -> dict[str, Any]:
