@@ -26,6 +26,7 @@ ORDER = (
     "controllers",
     "module_text",
     "kernel",
+    "kernel_default",
     "uml.store",
     "uml.has",
     "scenario",

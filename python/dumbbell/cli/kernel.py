@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from dumbbell import kernel
+from dumbbell import kernel, kernel_default
 from dumbbell.errors import OutError, ScenarioError
 from dumbbell.files import written_whole
 
@@ -95,6 +95,49 @@ def load_(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print(f"unloading {controller.name}{_remains(kernel.status(controller.kernel_name)[0])}", file=sys.stderr)
     return OK
+
+
+def enable_(arguments: argparse.Namespace) -> int:
+    """Load one, and make it the default until it is undone."""
+    if not arguments.default and (arguments.persist or arguments.undo_after is not None):
+        raise ScenarioError("--persist" if arguments.persist else "--undo-after", "is of --default, which is not given")
+    if not arguments.default:
+        raise ScenarioError(
+            "--default", f"wanted, or dumbbell kernel load {arguments.name}, which sockets then ask for"
+        )
+    undo_s = kernel_default.UNDO_S if arguments.undo_after is None else arguments.undo_after
+    params = {name: str(value) for name, value in _params(arguments.param).items()}
+    enabled = kernel_default.enable(arguments.name, params, is_persistent=arguments.persist, undo_s=undo_s or None)
+    print(f"{enabled.kernel_name} is the default of new sockets of this namespace; before: {enabled.before}")
+    if undo_s:
+        how = ", and makes it the default after the next start too" if arguments.persist else ""
+        print(f"in {undo_s} s it is undone, unless you say: dumbbell kernel confirm{how}")
+    if advice := kernel_default.advice(enabled.name, enabled.kernel_name):
+        note(advice)
+    return OK
+
+
+def confirm_(_: argparse.Namespace) -> int:
+    """Keep what is enabled."""
+    enabled = kernel_default.confirm()
+    stays = "also after the next start" if enabled.is_persistent else "until the next start"
+    print(f"{enabled.kernel_name} stays the default, {stays}; dumbbell kernel disable undoes it")
+    return OK
+
+
+def disable_(arguments: argparse.Namespace) -> int:
+    """Bring back the default that was there."""
+    done = kernel_default.disable(is_timer=arguments.unconfirmed)
+    if done is None:
+        return OK
+    if done.is_foreign:
+        note(f"the default is {done.default}, which somebody has set since: it stays")
+    print(f"{done.default} is the default of new sockets of this namespace{_remains_of(done.unloaded)}")
+    return OK
+
+
+def _remains_of(unloaded: kernel.Status | None) -> str:
+    return f"; {unloaded.kernel_name} is unloaded{_remains(unloaded)}" if unloaded else ""
 
 
 def module_(arguments: argparse.Namespace) -> int:

@@ -38,6 +38,7 @@ def add_kernel(kernel: argparse.ArgumentParser) -> None:
         help="its name in the kernel, up to 15 letters; allows several with different parameters",
     )
     load.add_argument("--foreground", action="store_true", help="only as long as this process runs")
+    _add_default(actions)
     module = actions.add_parser(
         "module", help="compile controllers as kernel modules (NAME.ko), for insmod; print their paths"
     )
@@ -75,6 +76,39 @@ def add_kernel(kernel: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print one JSON object per controller and line, with all sockets, and nothing else",
     )
+
+
+def _add_default(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Of what makes a controller the default."""
+    enable = actions.add_parser(
+        "enable", help="load a controller and make it the default of new sockets; a timer undoes that unless confirmed"
+    )
+    enable.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h (needs clang)")
+    enable.add_argument("--default", action="store_true", help="make it the default (net.ipv4.tcp_congestion_control)")
+    enable.add_argument(
+        "--persist", action="store_true", help="also after the next start, by a unit of systemd; from confirm on"
+    )
+    enable.add_argument(
+        "--undo-after",
+        type=_seconds,
+        metavar="SECONDS",
+        help="undo it after this time unless confirmed (default: 120); 0: never",
+    )
+    enable.add_argument(
+        "--param", action="append", default=[], metavar="K=V", help="a parameter of the controller; repeatable"
+    )
+    actions.add_parser("confirm", help="keep what enable has set: its timer ends")
+    disable = actions.add_parser(
+        "disable", help="bring back the default that was there before enable, and unload what it loaded"
+    )
+    disable.add_argument("--unconfirmed", action="store_true", help="only if it is not confirmed, as the timer does")
+
+
+def _seconds(text: str) -> int:
+    """A whole number of seconds up to a day; raises ArgumentTypeError."""
+    if not text.isdecimal() or int(text) > 86_400:
+        raise argparse.ArgumentTypeError(f"got {text}, wanted whole seconds, 0 to 86400")
+    return int(text)
 
 
 def add_shell(shell: argparse.ArgumentParser) -> None:
