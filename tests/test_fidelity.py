@@ -198,14 +198,6 @@ def test_the_readme_says_what_the_table_comes_to() -> None:
     assert "1 differ (0 by chance" in other
 
 
-def test_page_and_readme_are_those_of_the_stored_table_and_its_causes() -> None:
-    table, causes = fidelity_table.read(fidelity_page.FILE), fidelity_page.causes()
-    page, readme = (file.read_text(encoding="utf-8") for file in (fidelity_page.PAGE, fidelity_page.README))
-    assert fidelity_page.complaints(table, causes) == []
-    assert fidelity_page.renewed(page, table, causes) == page
-    assert fidelity_page.renewed_readme(readme, table, causes) == readme
-
-
 def test_means_are_held_against_the_standard_error_of_their_difference() -> None:
     # Variances of 4 and 1 over four seeds: an error of sqrt(5/4).
     sim = [{"utilization": 10.0 + value} for value in (-2.0, 2.0, -1.41421356, 1.41421356)]
@@ -242,7 +234,7 @@ def test_every_tolerance_has_its_word_on_the_page() -> None:
     assert fidelity_page.WORDS.keys() == versus.TOLERANCES.keys()
 
 
-def test_the_page_and_its_causes_are_those_of_the_stored_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_readme_and_causes_are_those_of_the_stored_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["fidelity_page.py", "--check"])
     assert fidelity_page.main() == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -202,6 +203,11 @@ def student_t(confidence: float, degrees: int) -> float:
     >>> round(student_t(0.95, 9), 3)
     2.262
     """
+    return _student_t(confidence, degrees)
+
+
+@cache  # a few degrees of freedom are asked for thousands of times
+def _student_t(confidence: float, degrees: int) -> float:
     low, high = 0.0, 1e6
     for _ in range(200):
         middle = (low + high) / 2
