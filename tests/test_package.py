@@ -331,6 +331,6 @@ def test_without_the_headers_of_libelf_the_build_leaves_the_kernel_out(
     monkeypatch.setenv("CC", str(compiler))
     monkeypatch.setenv("MATURIN_PEP517_ARGS", "--locked")
     with build_backend._features():
-        assert os.environ["MATURIN_PEP517_ARGS"] == "--locked --no-default-features"
+        assert os.environ["MATURIN_PEP517_ARGS"] == "--locked --no-default-features --features emulator"
     assert os.environ["MATURIN_PEP517_ARGS"] == "--locked"
     assert not build_backend._compiles("")

@@ -90,7 +90,7 @@ def _features() -> Iterator[None]:
             " libelf-dev)",
             file=sys.stderr,
         )
-        os.environ["MATURIN_PEP517_ARGS"] = f"{asked or ''} --no-default-features".strip()
+        os.environ["MATURIN_PEP517_ARGS"] = f"{asked or ''} --no-default-features --features emulator".strip()
     try:
         yield
     finally:

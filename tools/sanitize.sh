@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs tests with the C of the controllers under the address and the undefined-behaviour sanitizer (gcc's).
+# Runs the tests of the crates with the C of the controllers under the address and the undefined-behaviour sanitizer (gcc's).
 # Rust's allocations go through the sanitizer's malloc, so that C which leaves the memory that Rust gave it
 # is caught at the border. All crates but those on top of the C are those of the other tests.
 set -eu

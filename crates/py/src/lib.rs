@@ -1,14 +1,14 @@
 //! `dumbbell._native`: the engine for Python. Converts, releases the GIL, maps errors; nothing else.
 
 mod apart;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "emulator", target_os = "linux"))]
 mod emulator;
 mod facts;
 mod hosts;
 mod interruptible;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 mod kernel;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(feature = "emulator", target_os = "linux")))]
 mod no_emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod no_kernel;
@@ -20,7 +20,7 @@ mod text;
 mod watched;
 
 use apart::Ended;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(feature = "emulator", target_os = "linux")))]
 use no_emulator as emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 use no_kernel as kernel;

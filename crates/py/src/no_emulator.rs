@@ -1,4 +1,5 @@
-//! Instead of emulator.rs where this is not Linux: the same names, all of which say so.
+//! Instead of emulator.rs where this is not Linux, or where only the simulator was built (`make demo`): the same names, all
+//! of which say so.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
@@ -8,7 +9,13 @@ use std::path::PathBuf;
 create_exception!(_native, EmulatorError, PyRuntimeError, "What the emulator needs is not there.");
 
 fn absent<T>() -> PyResult<T> {
-    Err(EmulatorError::new_err("real hosts and paths need Linux"))
+    let text = if cfg!(target_os = "linux") {
+        "this build only simulates: `make demo` made it, which leaves out what the simulator does not need; \
+         `make build` makes the rest"
+    } else {
+        "real hosts and paths need Linux"
+    };
+    Err(EmulatorError::new_err(text))
 }
 
 #[pyfunction]

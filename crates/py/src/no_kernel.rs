@@ -1,9 +1,10 @@
-//! Instead of kernel.rs where there is no libbpf (not Linux, or no headers when this was built): the same names,
-//! all of which say so.
+//! Instead of kernel.rs where there is no libbpf (not Linux, no headers when this was built, or only the simulator was built):
+//! the same names, all of which say so.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use std::path::PathBuf;
 
 create_exception!(
     _native,
@@ -13,8 +14,13 @@ create_exception!(
 );
 
 fn absent<T>() -> PyResult<T> {
-    let text = "this build cannot load controllers into the kernel: it was made without libelf, zlib and pkg-config \
-                (Debian: libelf-dev zlib1g-dev pkg-config), or not on Linux";
+    let text = if cfg!(feature = "emulator") {
+        "this build cannot load controllers into the kernel: it was made without libelf, zlib and pkg-config \
+         (Debian: libelf-dev zlib1g-dev pkg-config), or not on Linux"
+    } else {
+        "this build only simulates: `make demo` made it, which leaves out what the simulator does not need; \
+         `make build` makes the rest"
+    };
     Err(KernelError::new_err((text, false)))
 }
 
@@ -58,6 +64,13 @@ pub fn kernel_load(
     numbered: bool,
     name: Option<&str>,
 ) -> PyResult<KernelController> {
+    absent()
+}
+
+/// Refuses.
+#[pyfunction]
+#[allow(unused_variables, reason = "Python calls by these names")]
+pub fn kernel_refusal(source: PathBuf) -> PyResult<Option<String>> {
     absent()
 }
 
