@@ -21,6 +21,11 @@ def add_show(show: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what changed from the first folder to the second, with intervals where there are repetitions",
     )
+    show.add_argument(
+        "--exit-status",
+        action="store_true",
+        help="with --diff: status 1 where figures changed, or differ between single runs; 0 where no change is shown",
+    )
     form = show.add_mutually_exclusive_group()
     form.add_argument(
         "--json", action="store_true", help="print one JSON object per run (or combination) and line, and nothing else"
@@ -52,7 +57,9 @@ def add_report(report: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of a run, a sweep, a comparison, or of `dumbbell reproduce`; several are compared",
     )
-    report.add_argument("-o", "--output", metavar="FILE", required=True, help="page to write, such as report.html")
+    report.add_argument(
+        "-o", "--output", metavar="FILE", help="page to write (default: report.html in the first folder)"
+    )
     report.add_argument("--title", metavar="TEXT", help="title of the page (default: the scenarios' names)")
     _add_window(report)
 
