@@ -15,8 +15,9 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell.report import html
     from dumbbell.report.document import document
     from dumbbell.report.gathered import gather
+    from dumbbell.runs.place import PAGE
 
-    path = html.checked(arguments.output or str(Path(arguments.dirs[0]) / "report.html"))
+    path = html.checked(arguments.output or str(Path(arguments.dirs[0]) / PAGE))
     start, end = option_s("--from", arguments.start), option_s("--to", arguments.end)
     text = html.page(document(gather(arguments.dirs, start_s=start, end_s=end, title=arguments.title), path))
     html.write(text, path)

@@ -116,7 +116,9 @@ def _is_sure(apart: Interval, count: int) -> bool:
 
 def _tail(moved: int, count: int, part: float = 0.05) -> float:
     """Probability that so many intervals or more exclude zero by chance, were they independent."""
-    ways = ((math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1), k) for k in range(moved, count + 1))
+    ways = (
+        (math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1), k) for k in range(moved, count + 1)
+    )
     return sum(math.exp(log + k * math.log(part) + (count - k) * math.log1p(-part)) for log, k in ways)
 
 
