@@ -29,7 +29,7 @@ TRAFFIC = "iperf3"
 MOST = 3
 #: What a verdict says of combinations that do not agree, and how many of them it names.
 _SAID: dict[Word, str] = {FAILS: "differ", UNCLEAR: "unclear", UNJUDGED: "unjudged"}
-_ONE = {"differ": "differs", "agree": "agrees"}
+_ONE = {"differ": "differs"}
 _NAMED = 3
 
 
@@ -173,7 +173,8 @@ def verdict(rows: Sequence[Comparison], names: Sequence[str]) -> str:
         bad = [row for row in rows if row.word == word]
         if bad:
             more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
-            parts.append(f"{len(bad)} {said if len(bad) > 1 else _ONE.get(said, said)}: {'; '.join(map(where, bad[:_NAMED]))}{more}")
+            verb = said if len(bad) > 1 else _ONE.get(said, said)
+            parts.append(f"{len(bad)} {verb}: {'; '.join(map(where, bad[:_NAMED]))}{more}")
     seeds = " (one seed, so chance is not told apart)" if any(row.repetitions == 1 for row in rows) else ""
     return f"{reference} against {' and '.join(others)}: {', '.join(parts)}{seeds}"
 

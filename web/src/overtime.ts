@@ -9,11 +9,11 @@ import type { Chart, Colour, Numbers, Report, Run } from "./types";
 /** Charts in their order: name, heading, unit. */
 export const CHARTS: [string, string, string][] = [
     ["goodput", "Goodput", "Mbit/s"],
+    ["rtt", "RTT", "ms"],
+    ["queue", "Time in the bottleneck's queue", "ms"],
     ["throughput", "Throughput, retransmissions included", "Mbit/s"],
     ["cwnd", "Congestion window", "segments"],
     ["inflight", "In flight", "segments"],
-    ["rtt", "RTT", "ms"],
-    ["queue", "Time in the bottleneck's queue", "ms"],
 ];
 const GREY: Colour = ["#5f6670", "#a4acb7"];
 const DROPS: Colour = ["#D55E00", "#D55E00"];
@@ -24,7 +24,7 @@ const FIRST = 2;
 
 export function overtime(report: Report): HTMLElement {
     const { runs, notes } = report.series;
-    const place = h("div", {});
+    const place = h("div", { class: "charts" });
     const keys = h("div", { class: "keys" });
     let charted: Charted[] = [];
     let chosen = first(report);

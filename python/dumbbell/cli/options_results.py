@@ -71,10 +71,35 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _seats(text: str) -> int:
+    """A number of seats; raises ArgumentTypeError."""
+    from dumbbell.serve.rooms import SEATS_MAX
+
+    number = count(text)
+    if number > SEATS_MAX:
+        raise argparse.ArgumentTypeError(f"got {text}, wanted at most {SEATS_MAX} seats")
+    return number
+
+
 def add_serve(serve: argparse.ArgumentParser) -> None:
     """Of `dumbbell serve`."""
+    serve.add_argument("--port", type=_port, default=0, metavar="N", help="port (default: one that is free)")
     serve.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: one that is free)"
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDR",
+        help="address of this machine to listen on (default: 127.0.0.1, which no other machine reaches); there is no"
+        " TLS",
+    )
+    seats = serve.add_argument_group("a class: links for its seats, each with results and limits of its own")
+    seats.add_argument(
+        "--seats", type=_seats, metavar="N", help="print a link for each of N seats, and one that only watches"
+    )
+    seats.add_argument(
+        "--seat-time", metavar="TIME", default="60s", help="time that a scenario of a seat may take (default: 60s)"
+    )
+    seats.add_argument(
+        "--seat-disk", metavar="SIZE", default="200MiB", help="bytes of a seat's scenarios together (default: 200MiB)"
     )
     serve.add_argument(
         "--out",
