@@ -247,7 +247,10 @@ def _doubts(cases: Mapping[Any, Sequence[Row]]) -> list[str]:
     for rows in cases.values():
         for why in missed([precision(SURE[len(rows) == 1])], rows):
             wide[why] = wide.get(why, 0) + 1
-    return [why + (f", at {count} of {len(cases)} points" if len(cases) > 1 else "") for why, count in wide.items()]
+    return [
+        f"Not sure yet: {why}" + (f", at {count} of {len(cases)} points" if len(cases) > 1 else "") + "."
+        for why, count in wide.items()
+    ]
 
 
 def _saved(tables: Mapping[str, Any], vary: Mapping[str, Any], count: int) -> str:

@@ -45,7 +45,7 @@ def main(arguments: argparse.Namespace) -> int:
         return OK
     if not arguments.quiet and _is_shown(sys.stdout):
         sys.stdout.write(_picture(answer) + "\n")
-    print(f"{_asked(answer)}\n\n{answer}")
+    print(answer if arguments.quiet else f"{_asked(answer)}\n\n{answer}")
     if not arguments.quiet:
         print(f"\n{_cost(answer, time.monotonic() - began)}")
         if not arguments.save:
@@ -72,10 +72,10 @@ def _save(file: Path, text: str, *, force: bool) -> None:
 def _asked(answer: Race) -> str:
     """What was run, in one line: ``100 Mbit/s, 30 ms, buffer 1 BDP, 60 s``."""
     path = answer.tables["path"]
-    said = [f"{name} {value_text(path[name])}" for name in ("rate", "rtt", "buffer", "qdisc", "loss") if name in path]
-    return ", ".join(
-        [*said, f"{answer.tables['duration']}", *([f"over {', '.join(answer.vary)}"] if answer.vary else [])]
-    )
+    named = ("rate", "rtt", "buffer", "qdisc", "loss")
+    said = [f"{name} {value_text(path[name])}" for name in named if name in path and f"path.{name}" not in answer.vary]
+    over = [f"over {', '.join(answer.vary)}"] if answer.vary else []
+    return ", ".join([*said, answer.tables["duration"], *over])
 
 
 def _cost(answer: Race, took_s: float) -> str:
