@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import kernel, plan
     from . import plots as plot
-    from .api import check, compare, fidelity, find, reproduce, run, sweep
+    from .api import check, compare, fidelity, find, race, reproduce, run, sweep
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
     from .results.load import Result, Results, load
@@ -60,6 +60,7 @@ _HOME = {
     "compare": (".api", "compare"),
     "find": (".api", "find"),
     "fidelity": (".api", "fidelity"),
+    "race": (".api", "race"),
     "reproduce": (".api", "reproduce"),
     "sweep": (".api", "sweep"),
     "from_dict": (".scenario.file", "from_dict"),
@@ -74,7 +75,7 @@ __all__ = [
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
     "check", "compare", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
-    "plan", "plot", "ranged", "reproduce", "run", "sweep",
+    "plan", "plot", "race", "ranged", "reproduce", "run", "sweep",
 ]  # fmt: skip
 
 

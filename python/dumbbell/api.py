@@ -1,7 +1,8 @@
 """The command line from Python: a typed function for each question.
 
-`run` makes runs, `sweep` and `find` make those that a question needs and keep them in a store, `check` says what would
-run, `compare` holds back ends against each other, `reproduce` judges the figures of suites.
+`race` answers a question in one line. `run` makes runs, `sweep` and `find` make those that a question needs and keep
+them in a store, `check` says what would run, `compare` holds back ends against each other, `reproduce` judges the
+figures of suites.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from warnings import warn
 
-from dumbbell import backends, comparison, interrupts
+from dumbbell import backends, comparison, interrupts, racing
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import Precision
 from dumbbell.judge.grammar import bound, precision
@@ -28,6 +29,7 @@ from dumbbell.temporary import Temporary
 
 if TYPE_CHECKING:
     from dumbbell.comparison import Comparison
+    from dumbbell.racing import Race
     from dumbbell.runs.execute import Watcher
     from dumbbell.runs.job import Job
     from dumbbell.suites.fidelity.means import Means
@@ -104,6 +106,79 @@ def _made(planned: list[Job], place: Place, workers: int | None, line: Watcher |
         if outcome.error:
             raise outcome.error
     return Results.of([outcome.job.folder for outcome in outcomes])
+
+
+def race(
+    *ccas: str,
+    rate: str | None = None,
+    rtt: str | None = None,
+    buffer: str | None = None,
+    qdisc: str | None = None,
+    loss: str | None = None,
+    trace: str | Path | None = None,
+    duration: str = racing.DEFAULTS["duration"],
+    sweep: str | Sequence[str] = (),
+    overrides: Iterable[str] = (),
+    most: int = racing.MOST,
+    cca: Iterable[str | Path] = (),
+    on: str = "sim",
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Race:
+    """Race controllers over a bottleneck, with as many repetitions as it takes to be sure, and say who got how much.
+
+    Parameters
+    ----------
+    ccas
+        Controllers: ``"bbr"``, ``"2xbbr"`` for two flows, ``"cubic@10ms"`` for an RTT of its own, or the file of one's
+        own, such as ``"./tcp_mine.c"``.
+    rate, rtt, buffer, qdisc, loss
+        Values of ``[path]`` as scenario files have them; 100 Mbit/s, 30 ms and 1 BDP unless given.
+    trace
+        A Mahimahi trace, or a table of a recorded link, instead of a rate.
+    duration
+        Simulated time of a run.
+    sweep
+        What varies: ``"buffer"``, or ``"path.rtt=10ms,100ms"``; one, or several.
+    overrides
+        Any other keys, such as ``"host.ecn=true"``.
+    most
+        Repetitions that it may take.
+    cca, on, jobs, progress
+        As `run` takes them.
+    store
+        Folder of finished runs; a temporary one unless given.
+
+    Raises
+    ------
+    ScenarioError
+        It cannot be run as asked.
+    EngineError
+        A run failed.
+    """
+    racers = [racing.racer(text) for text in ccas]
+    keys = {
+        "rate": {"trace": str(trace)} if trace else rate,
+        "rtt": rtt,
+        "buffer": buffer,
+        "qdisc": qdisc,
+        "loss": loss,
+    }
+    if trace and rate:
+        raise ScenarioError("--trace", "gives the rate of the link: wanted one of --rate and --trace")
+    tables = racing.scenario(racers, keys, duration=duration, overrides=tuple(overrides))
+    axes = racing.axes([sweep] if isinstance(sweep, str) else sweep)
+    temporary = None if store else Temporary("race")
+    files = [*cca, *(racer.file for racer in racers if racer.file)]
+    results = _sweep(
+        tables, axes, until=racing.SURE[len(racers) == 1], most=most, by="table", on=on, cca=files,
+        store=temporary.path if temporary else store, jobs=jobs, progress=progress,
+    )  # fmt: skip
+    if temporary:
+        for result in results:
+            vars(result)["_temporary"] = temporary
+    return racing.told(results, tables, axes)
 
 
 class Checked(NamedTuple):
@@ -425,6 +500,10 @@ def find(
 
     _studied(ready, choice, Store(store), jobs, search, on=on, progress=progress)
     return answers
+
+
+#: Under another name for `race`, one of whose arguments is called so.
+_sweep = sweep
 
 
 def _precisions(until: str | Sequence[str]) -> list[Precision]:

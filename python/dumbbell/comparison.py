@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell import backends
+from dumbbell import backends, units
 from dumbbell.errors import EngineError, ScenarioError, wrong
-from dumbbell.judge import HOLDS, UNCLEAR, Word, versus
+from dumbbell.judge import FAILS, HOLDS, UNCLEAR, UNJUDGED, Word, versus
 from dumbbell.results import parting
 from dumbbell.results.experiment import repetitions
 from dumbbell.results.figures import measured, summary
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 TRAFFIC = "iperf3"
 #: Most back ends at once.
 MOST = 3
+#: What a verdict says of combinations that do not agree, and how many of them it names.
+_SAID: dict[Word, str] = {FAILS: "differ", UNCLEAR: "unclear", UNJUDGED: "unjudged"}
+_ONE = {"differ": "differs"}
+_NAMED = 3
 
 
 class Comparison(NamedTuple):
@@ -128,7 +133,13 @@ def planned(
     return jobs
 
 
-def compared(results: Mapping[str, Sequence[Result]], *, packets: bool = False) -> Iterator[Comparison]:
+def compared(
+    results: Mapping[str, Sequence[Result]],
+    *,
+    packets: bool = False,
+    start_s: float | None = None,
+    end_s: float | None = None,
+) -> Iterator[Comparison]:
     """Hold the runs of each further back end against those of the first, combination by combination."""
     combinations = {name: repetitions(runs) for name, runs in results.items()}
     reference, *others = combinations
@@ -137,7 +148,7 @@ def compared(results: Mapping[str, Sequence[Result]], *, packets: bool = False) 
         if any(key not in combinations[other] for other in others):
             continue  # a folder that is resumed may hold more than was asked for
         same = {name: of_one[key] for name, of_one in combinations.items()}
-        parts = {name: [measured(run) for run in of] for name, of in same.items()}
+        parts = {name: [measured(run, start_s, end_s) for run in of] for name, of in same.items()}
         sides = {
             name: versus.Side([versus.measured(summary(run)) for run in of], [run.result.seed for run in of])
             for name, of in parts.items()
@@ -151,6 +162,29 @@ def compared(results: Mapping[str, Sequence[Result]], *, packets: bool = False) 
             parting.compared(runs[0], {other: same[other][0] for other in others}) if packets else {},
             parts[reference][0].window,
         )
+
+
+def verdict(rows: Sequence[Comparison], names: Sequence[str]) -> str:
+    """One line for all combinations: how many agree, which do not and in what, and that chance has one seed."""
+    counts = Counter(row.word for row in rows)
+    reference, *others = names
+    parts = [f"{counts[HOLDS]} of {len(rows)} combination{'s' * (len(rows) != 1)} agree{'s' * (counts[HOLDS] == 1)}"]
+    for word, said in _SAID.items():
+        bad = [row for row in rows if row.word == word]
+        if bad:
+            more = f" and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
+            verb = said if len(bad) > 1 else _ONE.get(said, said)
+            parts.append(f"{len(bad)} {verb}: {'; '.join(map(where, bad[:_NAMED]))}{more}")
+    seeds = " (one seed, so chance is not told apart)" if any(row.repetitions == 1 for row in rows) else ""
+    return f"{reference} against {' and '.join(others)}: {', '.join(parts)}{seeds}"
+
+
+def where(row: Comparison) -> str:
+    """The combination, and the figures that gave it its word."""
+    names = [name for name, same in row.lines.items() if any(figure.word == row.word for figure in same.values())]
+    varied = units.varied_text(row.vary)
+    figures = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return f"{row.name}{f' ({varied})' if varied else ''} in {figures or 'a figure that is missing'}"
 
 
 def any_of(same: Mapping[str, versus.Figure]) -> versus.Figure:

@@ -17,6 +17,8 @@ export interface Series {
     isFlow?: boolean;
     /** Drawn as separate marks in this row from the top, not as a line. */
     row?: number;
+    /** Of the run before: drawn thin and pale. */
+    isBefore?: boolean;
 }
 export interface Band {
     low: number;
@@ -31,6 +33,8 @@ export interface Panel {
     note: string;
     /** Its own legend: what is none of a flow. */
     keys: Series[];
+    /** The end of its axis; that of its values unless given. */
+    top?: number;
 }
 
 /** Of the time, s. */
@@ -53,7 +57,7 @@ function aligned(series: Series[]): uPlot.AlignedData {
     );
 }
 
-function options(panel: Panel, width: number, high: number): uPlot.Options {
+function options(panel: Panel, top: () => number | undefined, width: number, high: number): uPlot.Options {
     const axis = {
         stroke: ink(),
         grid: { stroke: faint(), width: 1 },
@@ -65,7 +69,11 @@ function options(panel: Panel, width: number, high: number): uPlot.Options {
         width,
         height: high,
         legend: { show: false },
-        scales: { x: { time: false }, y: { range: (_, __, most) => [0, (most || 1) * 1.05] }, count: {} },
+        scales: {
+            x: { time: false },
+            y: { range: (_, __, most) => [0, top() ?? (most || 1) * 1.05] },
+            count: {},
+        },
         axes: [
             { ...axis, label: "Time (s)", labelSize: 18, size: 34 },
             { ...axis, scale: "y", label: panel.unit, labelSize: 18, size: 52 },
@@ -75,7 +83,7 @@ function options(panel: Panel, width: number, high: number): uPlot.Options {
             { label: "Time (s)" },
             ...panel.series.map((one) => ({
                 label: one.label,
-                stroke: shown(one.colour),
+                stroke: shown(one.colour) + (one.isBefore ? "70" : ""),
                 width: one.width ?? 1.6,
                 dash: one.dash.map((part) => part * 2),
                 spanGaps: false,
@@ -136,6 +144,7 @@ function asSvg(panel: Panel, width: number): SVGSVGElement {
                         x: "t",
                         y: "value",
                         stroke: shown(one.colour),
+                        strokeOpacity: one.isBefore ? 0.45 : 1,
                         strokeDasharray: one.dash.map((part) => part * 2).join(" "),
                         title: "label",
                     }),
@@ -219,10 +228,10 @@ export class Charted {
             "figure",
             {},
             h("div", { class: "head" }, head, buttons(savable)),
-            this.keys(),
             this.place,
-            this.value,
+            this.keys(),
             note,
+            this.value,
             table,
         );
         this.watching.forEach((one) => one.observe(this.place));
@@ -255,7 +264,7 @@ export class Charted {
     draw(): void {
         this.plot?.destroy();
         const { width, height } = this.size();
-        const made = options(this.panel, width, height);
+        const made = options(this.panel, () => this.panel.top, width, height);
         made.hooks!.setCursor = [(plot) => this.read(plot)];
         made.hooks!.setScale = [(plot, name) => name === "x" && this.chosen(plot)];
         this.plot = new uPlot(made, aligned(this.panel.series), this.place);

@@ -45,7 +45,8 @@ export function plain(caption: string, heads: string[], rows: string[][]): HTMLT
         h("tr", {}, ...row.map((cell, i) => (i ? h("td", {}, cell) : h("th", { scope: "row" }, cell)))),
     );
     const head = h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)));
-    return h("table", {}, h("caption", {}, caption), h("thead", {}, head), h("tbody", {}, ...body));
+    const named = caption ? h("caption", {}, h("span", {}, caption)) : null;
+    return h("table", {}, named, h("thead", {}, head), h("tbody", {}, ...body));
 }
 
 /** The numbers of a figure for those who do not see it; made when it is first opened. */

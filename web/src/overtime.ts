@@ -9,11 +9,11 @@ import type { Chart, Colour, Numbers, Report, Run } from "./types";
 /** Charts in their order: name, heading, unit. */
 export const CHARTS: [string, string, string][] = [
     ["goodput", "Goodput", "Mbit/s"],
+    ["rtt", "RTT", "ms"],
+    ["queue", "Time in the bottleneck's queue", "ms"],
     ["throughput", "Throughput, retransmissions included", "Mbit/s"],
     ["cwnd", "Congestion window", "segments"],
     ["inflight", "In flight", "segments"],
-    ["rtt", "RTT", "ms"],
-    ["queue", "Time in the bottleneck's queue", "ms"],
 ];
 const GREY: Colour = ["#5f6670", "#a4acb7"];
 const DROPS: Colour = ["#D55E00", "#D55E00"];
@@ -24,11 +24,10 @@ const FIRST = 2;
 
 export function overtime(report: Report): HTMLElement {
     const { runs, notes } = report.series;
-    const place = h("div", {});
+    const place = h("div", { class: "charts" });
     const keys = h("div", { class: "keys" });
     let charted: Charted[] = [];
-    let chosen = runs.filter((_, i) => i < (report.folders.length > 1 || runs.length <= FIRST ? FIRST : 1));
-    if (report.folders.length > 1) chosen = firstOfEach(report, runs);
+    let chosen = first(report);
 
     function draw(): void {
         charted.forEach((one) => one.end());
@@ -54,9 +53,18 @@ export function overtime(report: Report): HTMLElement {
     );
 }
 
-/** One run of each folder, so that they are compared at once. */
-function firstOfEach(report: Report, runs: Run[]): Run[] {
-    return report.folders.flatMap((folder) => runs.find((run) => run.folder === folder) ?? []).slice(0, 4);
+/** The runs that are drawn at first: one of each folder or back end, so that they are compared at once. */
+export function first(report: Report): Run[] {
+    const { runs } = report.series;
+    if (report.folders.length > 1)
+        return report.folders
+            .flatMap((folder) => runs.find((run) => run.folder === folder) ?? [])
+            .slice(0, 4);
+    if (report.comparison) {
+        const sides = report.comparison.sides.map((side) => `on ${side}`);
+        return sides.flatMap((side) => runs.find((run) => run.label.split(", ").includes(side)) ?? []);
+    }
+    return runs.slice(0, runs.length <= FIRST ? FIRST : 1);
 }
 
 function picker(runs: Run[], chosen: Run[], changed: (now: Run[]) => void): HTMLElement | null {
@@ -72,12 +80,7 @@ function picker(runs: Run[], chosen: Run[], changed: (now: Run[]) => void): HTML
         return h("label", {}, box, run.label);
     });
     const list = h("fieldset", { class: "runs" }, h("legend", {}, "Runs, one over the other"), ...boxes);
-    return h(
-        "details",
-        { open: runs.length <= 12 },
-        h("summary", {}, `Choose among ${runs.length} runs`),
-        list,
-    );
+    return h("details", {}, h("summary", {}, `Choose among ${runs.length} runs`), list);
 }
 
 function dashOf(runs: Run[], run: number, line: number, dashes: number[][]): number[] {

@@ -3,9 +3,37 @@ import { h, svg, type Child } from "./dom";
 import { faint, ink, onTheme, shown } from "./theme";
 import type { Link, Path } from "./types";
 
-const ROW = 40;
-/** Where the first link begins. */
-const LEFT = 280;
+/** Measures of the drawing: letters, height of a sender, length of a link, where the first link begins, the end. */
+interface Space {
+    letter: number;
+    row: number;
+    step: number;
+    left: number;
+    end: number;
+    /** Senders have a line for each fact. */
+    isNarrow: boolean;
+}
+
+/** Below this the drawing is narrow, so that a path of one link fits a phone. */
+const NARROW = 560;
+
+function spaceOf(one: Path, width: number): Space {
+    const isNarrow = width < NARROW;
+    const letter = isNarrow ? 6.2 : 7.2;
+    const lines = one.senders
+        .slice(0, 8)
+        .flatMap((sender) => [sender.label, ...facts(sender, one, isNarrow)]);
+    const text = Math.max(0, ...lines.map((line) => line.length)) * letter;
+    const rows = Math.max(1, ...one.senders.map((sender) => facts(sender, one, isNarrow).length));
+    return isNarrow
+        ? { letter, row: 20 + 15 * rows, step: 132, left: text + 72, end: 96, isNarrow }
+        : { letter, row: 40, step: 200, left: text + 100, end: 150, isNarrow };
+}
+
+function facts(sender: Path["senders"][number], one: Path, isNarrow: boolean): string[] {
+    const all = [sender.rtt, sender.start, wayOf(sender, one)].filter(Boolean);
+    return isNarrow ? all : [all.join(", ")];
+}
 
 export function path(one: Path): HTMLElement {
     const place = h("div", {
@@ -14,9 +42,15 @@ export function path(one: Path): HTMLElement {
         role: "region",
         "aria-label": `Path of ${one.name}`,
     });
-    const draw = () => place.replaceChildren(drawing(one));
+    let width = 0;
+    const draw = () => place.replaceChildren(drawing(one, spaceOf(one, width)));
     onTheme(draw);
-    draw();
+    new ResizeObserver(() => {
+        if (!width || width < NARROW !== place.clientWidth < NARROW) {
+            width = place.clientWidth;
+            draw();
+        }
+    }).observe(place);
     const varies = one.varies.length
         ? h("p", {}, `Varied: ${one.varies.join("; ")}. The drawing shows the first.`)
         : null;
@@ -30,26 +64,26 @@ function words(x: number, y: number, lines: string[], anchor = "middle"): SVGEle
     return svg("text", { x, y, "text-anchor": anchor, fill: ink() }, ...spans);
 }
 
-function drawing(one: Path): SVGElement {
+function drawing(one: Path, space: Space): SVGElement {
+    const { row, step, left } = space;
     const senders = one.senders.slice(0, 8);
     const more = one.senders.length - senders.length;
-    const high = Math.max(senders.length, 2) * ROW + (more > 0 ? 20 : 0);
+    const high = Math.max(senders.length * row, 80) + (more > 0 ? 20 : 0);
     const middle = 16 + high / 2;
-    const step = 200;
-    const right = LEFT - 4 + one.links.length * step;
-    const width = right + 150;
+    const right = left - 4 + one.links.length * step;
+    const width = right + space.end;
     const down = middle + Math.max(high / 2, 50) + 14;
     const parts: Child[] = senders.flatMap((sender, i) => {
-        const y = 16 + ROW / 2 + i * ((high - (more > 0 ? 20 : 0)) / senders.length);
+        const y = 16 + row / 2 + i * ((high - (more > 0 ? 20 : 0)) / senders.length);
         const colour = shown(sender.colour);
-        const from = LEFT - 64;
+        const from = left - (space.isNarrow ? 48 : 64);
         // What a flow sends up comes from the other end, with the acknowledgements of the others.
         const first = sender.over[0] ?? 0;
-        const [to, at] = sender.up ? [from, down - 12] : [LEFT + first * step, middle];
+        const [to, at] = sender.up ? [from, down - 12] : [left + first * step, middle];
         // Past the links that it does not cross, above them.
         const above = Math.max(middle - 52, 4);
-        const around = first && !sender.up ? `L${LEFT - 24},${above} L${to - 24},${above} ` : "";
-        const facts = [sender.rtt, sender.start, wayOf(sender, one)].filter(Boolean).join(", ");
+        const around = first && !sender.up ? `L${left - 24},${above} L${to - 24},${above} ` : "";
+        const told = facts(sender, one, space.isNarrow);
         return [
             svg("path", {
                 d: `M${from},${y} ${around}L${to},${at}`,
@@ -59,16 +93,16 @@ function drawing(one: Path): SVGElement {
                 "stroke-dasharray": sender.up ? "5 4" : "none",
             }),
             svg("circle", { cx: from, cy: y, r: 6, fill: colour }),
-            words(from - 14, y - 2, [sender.label, facts], "end"),
+            words(from - 14, y - 2 - (told.length - 1) * 7, [sender.label, ...told], "end"),
         ];
     });
-    if (more > 0) parts.push(words(LEFT - 78, high + 8, [`and ${more} more`], "end"));
-    one.links.forEach((link, i) => parts.push(...linkDrawn(link, LEFT + i * step, middle)));
+    if (more > 0) parts.push(words(left - 78, high + 8, [`and ${more} more`], "end"));
+    one.links.forEach((link, i) => parts.push(...linkDrawn(link, left + i * step, middle, step)));
     parts.push(
         svg("circle", { cx: right + 20, cy: middle, r: 8, fill: ink() }),
         words(right + 36, middle + 4, ["receivers"], "start"),
     );
-    parts.push(...back(one, right + 20, middle, down));
+    parts.push(...back(one, left, right + 20, middle, down));
     const name = `${one.caption}. ${one.varies.join("; ")}`;
     return svg(
         "svg",
@@ -78,7 +112,7 @@ function drawing(one: Path): SVGElement {
             height: down + 34,
             role: "img",
             "aria-label": name,
-            class: "path",
+            class: space.isNarrow ? "path narrow" : "path",
         },
         ...parts,
     );
@@ -93,7 +127,7 @@ function wayOf(sender: Path["senders"][number], one: Path): string {
 }
 
 /** A queue filling from the left, and the line that it feeds. */
-function linkDrawn(link: Link, x: number, middle: number): Child[] {
+function linkDrawn(link: Link, x: number, middle: number, step: number): Child[] {
     const bars = [0, 1, 2, 3, 4].map((i) =>
         svg("rect", {
             x: x + 14 + i * 9,
@@ -107,21 +141,28 @@ function linkDrawn(link: Link, x: number, middle: number): Child[] {
     return [
         svg("path", { d: frame, fill: "none", stroke: ink(), "stroke-width": 1.5 }),
         ...bars,
-        svg("line", { x1: x + 62, y1: middle, x2: x + 212, y2: middle, stroke: ink(), "stroke-width": 3 }),
-        words(x + 134, middle - 26, [link.rate]),
-        words(x + 134, middle + 20, [link.name, link.queue, link.policer]),
+        svg("line", {
+            x1: x + 62,
+            y1: middle,
+            x2: x + step + 12,
+            y2: middle,
+            stroke: ink(),
+            "stroke-width": 3,
+        }),
+        words(x + step / 2 + 34, middle - 26, [link.rate]),
+        words(x + step / 2 + 34, middle + 20, [link.name, link.queue, link.policer]),
     ];
 }
 
-function back(one: Path, right: number, middle: number, down: number): Child[] {
-    const line = `M${right},${middle + 8} V${down} H${LEFT - 64} V${down - 12}`;
+function back(one: Path, left: number, right: number, middle: number, down: number): Child[] {
+    const line = `M${right},${middle + 8} V${down} H${left - 48} V${down - 12}`;
     const links = one.back.map((link) => `${link.name}: ${link.rate}, ${link.queue}`);
     const also = one.impairments.length ? [`on the way down: ${one.impairments.join(", ")}`] : [];
     const what = one.senders.some((sender) => sender.up) ? "what goes up" : "acknowledgements";
     const text = [`${what}${links.length ? ` over ${links.join("; ")}` : ""}`, ...also].join(" · ");
     const label = svg(
         "text",
-        { x: (right + LEFT) / 2, y: down + 20, "text-anchor": "middle", fill: ink() },
+        { x: (right + left) / 2, y: down + 20, "text-anchor": "middle", fill: ink() },
         text,
     );
     return [svg("path", { d: line, fill: "none", stroke: ink(), "stroke-dasharray": "5 4" }), label];

@@ -1,39 +1,108 @@
 // The page of `dumbbell report`: its sections in their order. A live page takes the same parts.
 import { h, plain, scrolled, type Child } from "./dom";
-import { overtime } from "./overtime";
+import { first, overtime } from "./overtime";
 import { path } from "./path";
 import { cdfs, repetitions, sweeps } from "./sweeps";
 import { table } from "./table";
 import { themeButton } from "./theme";
-import type { Origin, Report, Scoreboard } from "./types";
+import type { Change, Origin, Report, Scoreboard } from "./types";
+
+/** A section: its name in addresses, its title, what it holds, and whether it is folded at first. */
+interface Section {
+    id: string;
+    title: string;
+    content: () => Child[];
+    folded?: boolean;
+}
+
+/** What each kind of report begins with; the rest follows in the order below. */
+const FIRST: Record<Report["kind"], string[]> = {
+    run: ["time", "figures"],
+    sweep: ["sweep", "figures"],
+    comparison: ["comparison", "sweep", "figures"],
+    difference: ["changes", "sweep", "figures"],
+};
 
 export function page(report: Report): HTMLElement[] {
-    const sections: [string, string, () => Child[]][] = [
-        ["warnings", "Warnings", () => warnings(report)],
-        ["path", "Path", () => report.paths.map(path)],
-        ["figures", "Figures", () => (report.table ? [table(report)] : [])],
-        ["changes", `From ${report.folders[0]} to ${report.folders[1]}`, () => changes(report)],
-        ["time", "Over time", () => (report.series.runs.length ? [overtime(report)] : [])],
-        [
-            "sweep",
-            "What varies",
-            () => (report.sweeps.figures.length + report.sweeps.notes.length ? [sweeps(report)] : []),
-        ],
-        ["cdf", "Distributions", () => (report.cdfs.figures.length ? [cdfs(report)] : [])],
-        ["repetitions", "Repetitions", () => (report.repeated.length ? [repetitions(report)] : [])],
-        ["scoreboard", "Scoreboard", () => report.scoreboards.flatMap(scoreboard)],
-        ["origin", "Where this comes from", () => report.origins.map(origin)],
+    const { kind, series, sweeps: varied } = report;
+    const one = kind === "run" ? "" : ofRuns(report);
+    const sections: Section[] = [
+        { id: "comparison", title: "Agreement", content: () => comparison(report) },
+        {
+            id: "changes",
+            title: `From ${report.folders[0]} to ${report.folders[1]}`,
+            content: () => changes(report),
+        },
+        { id: "scoreboard", title: "Scoreboard", content: () => report.scoreboards.flatMap(scoreboard) },
+        {
+            id: "sweep",
+            title: "What varies",
+            content: () => (varied.figures.length + varied.notes.length ? [sweeps(report)] : []),
+        },
+        { id: "figures", title: "Figures", content: () => (report.table ? [table(report)] : []) },
+        {
+            id: "repetitions",
+            title: "Repetitions",
+            content: () => (report.repeated.length ? [repetitions(report)] : []),
+        },
+        {
+            id: "cdf",
+            title: "Distributions",
+            content: () => (report.cdfs.figures.length ? [cdfs(report)] : []),
+        },
+        { id: "path", title: "Path", content: () => report.paths.map(path) },
+        {
+            id: "time",
+            title: `Over time${one && `: ${one}`}`,
+            content: () => (series.runs.length ? [overtime(report)] : []),
+            folded: kind !== "run",
+        },
+        { id: "origin", title: "Where this comes from", content: () => report.origins.map(origin) },
     ];
-    const made = sections.flatMap(([id, title, content]) => {
-        const children = content();
-        return children.length ? [{ id, title, element: section(id, title, children) }] : [];
-    });
-    const links = made.map(({ id, title }) => h("a", { href: `#${id}` }, title));
+    const order = FIRST[kind];
+    const place = ({ id }: Section) => (order.includes(id) ? order.indexOf(id) : order.length);
+    const made = sections
+        .sort((a, b) => place(a) - place(b))
+        .flatMap((one) => {
+            const element = one.folded ? later(one) : whole(one);
+            return element ? [{ ...one, element }] : [];
+        });
+    const links = made.map(({ id, title }) => h("a", { href: `#${id}` }, title.replace(/:.*/, "")));
+    addEventListener("hashchange", unfold);
     return [
         header(report, links),
         ...made.map((one) => one.element),
         h("footer", {}, `Made by ${report.made}.`),
     ];
+}
+
+/** Which run, of how many, a report of many shows over time at first. */
+function ofRuns(report: Report): string {
+    const { runs } = report.series;
+    const drawn = first(report).map((run) => run.label);
+    return runs.length > 1 ? `${drawn.join(" and ")} (${drawn.length} of ${runs.length} runs)` : "";
+}
+
+function whole({ id, title, content }: Section): HTMLElement | null {
+    const children = content();
+    return children.length ? section(id, title, children) : null;
+}
+
+/** A section that is built when it is opened. */
+function later({ id, title, content }: Section): HTMLElement | null {
+    const heading = h("h2", { id: `${id}-title` }, title);
+    const details = h("details", { class: "folded" }, h("summary", {}, heading));
+    details.addEventListener("toggle", () => {
+        if (details.open && details.childElementCount === 1)
+            details.append(...content().filter((one) => one != null));
+    });
+    return h("section", { id, "aria-labelledby": `${id}-title` }, details);
+}
+
+/** Who follows a link to a folded section sees it. */
+function unfold(): void {
+    const found = document.getElementById(location.hash.slice(1))?.querySelector("details.folded");
+    if (found) found.setAttribute("open", "");
 }
 
 function section(id: string, title: string, children: Child[]): HTMLElement {
@@ -48,38 +117,106 @@ function section(id: string, title: string, children: Child[]): HTMLElement {
 function header(report: Report, links: HTMLElement[]): HTMLElement {
     const verdict = h("div", { class: "verdict" }, ...report.verdict.map((sentence) => h("p", {}, sentence)));
     const nav = h("nav", { "aria-label": "Sections" }, ...links, themeButton());
-    return h("header", {}, h("h1", {}, report.title), verdict, nav);
+    return h("header", {}, h("h1", {}, report.title), verdict, warnings(report.warnings), nav);
 }
 
-function warnings(report: Report): Child[] {
-    if (!report.warnings.length) return [];
-    const items = report.warnings.map(({ text, runs, count }) => {
-        const more = count > runs.length ? ` and ${count - runs.length} more` : "";
-        return h("li", {}, text, runs.length ? h("small", {}, ` (${runs.join("; ")}${more})`) : null);
+/** One line that opens: how many there are; those that differ by numbers alone are one. */
+export function warnings(all: Report["warnings"]): HTMLElement | null {
+    if (!all.length) return null;
+    const items = all.map(({ text, more, runs, count }) => {
+        const rest = count > runs.length ? ` and ${count - runs.length} more` : "";
+        const of = runs.length ? h("small", {}, ` (${runs.join("; ")}${rest})`) : null;
+        const times = more.length ? `${more.length + 1} alike, such as: ` : "";
+        return h("li", {}, times, text, of);
     });
-    return [h("ul", { class: "warnings" }, ...items)];
+    const count = all.reduce((sum, one) => sum + one.more.length + 1, 0);
+    const kinds = items.length < count ? `, of ${items.length} kind${items.length === 1 ? "" : "s"}` : "";
+    const summary = h("summary", {}, `${count} warning${count === 1 ? "" : "s"}${kinds}`);
+    return h(
+        "details",
+        { class: "warned", id: "warnings", open: items.length < 3 },
+        summary,
+        h("ul", { class: "warnings" }, ...items),
+    );
+}
+
+const MARKS: Record<string, string> = { agrees: "✓", differs: "≠", unclear: "~", unjudged: "?" };
+
+function comparison(report: Report): Child[] {
+    const found = report.comparison;
+    if (!found) return [];
+    const text = (value: number | null) => (value === null ? "" : String(Number(value.toPrecision(4))));
+    const word = (one: string) => h("span", { class: `word ${one}` }, one && `${MARKS[one]} ${one}`);
+    const [reference, ...others] = found.sides;
+    return found.rows.map((row) => {
+        const heads = [
+            "figure",
+            ...found.sides,
+            "within",
+            ...others.map((name) => `${name} against ${reference}`),
+        ];
+        const lines = row.figures.map((one) =>
+            h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, one.name),
+                ...one.values.map((value) => h("td", {}, text(value))),
+                h("td", {}, text(one.tolerance)),
+                ...one.words.map((said) => h("td", { class: "word" }, word(said))),
+            ),
+        );
+        const head = h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)));
+        const drawn = h("table", { "aria-label": row.case }, h("thead", {}, head), h("tbody", {}, ...lines));
+        const summary = h(
+            "summary",
+            { class: "case" },
+            word(row.word),
+            ` ${row.case}`,
+            row.where ? h("span", {}, `: ${row.where}`) : null,
+            row.why ? h("small", {}, ` (${row.why})`) : null,
+        );
+        return h("details", { open: row.word !== "agrees" }, summary, scrolled(row.case, drawn));
+    });
 }
 
 function changes(report: Report): Child[] {
     const found = report.changes;
     if (!found) return [];
-    const rows = found.rows.map((row) => [
-        row.figure,
-        row.flow,
-        row.case,
-        row.before,
-        row.after,
-        row.change,
-        row.clear ? "yes" : "",
+    const sign = (one: Change) => `${one.up ? "▲" : "▼"} ${one.change}`;
+    const rows = (all: Change[]) =>
+        all.map((one) => [one.figure, one.flow, one.case, one.before, one.after, sign(one)]);
+    const heads = ["figure", "flow", "case", ...report.folders, "change"];
+    const drawn = (name: string, all: Change[]) => scrolled(name, plain("", heads, rows(all)));
+    const only = [
+        [found.only_before, report.folders[0]],
+        [found.only_after, report.folders[1]],
+    ].flatMap(([count, folder]) => (count ? [`${count} rows are only in ${folder}.`] : []));
+    if (found.left_out)
+        only.push(`${found.left_out} more rows are left out; \`dumbbell show --diff\` prints all.`);
+    const overall = found.directions.map((one) => [
+        one.figure,
+        one.flow,
+        `${one.up} of ${one.of}`,
+        `${one.down} of ${one.of}`,
+        String(one.moved),
+        one.overall,
     ]);
-    const heads = ["figure", "flow", "case", ...report.folders, "change", "clear"];
-    const counts = `Only in the first folder: ${found.only_before} rows; only in the second: ${found.only_after}.`;
-    const cut = found.left_out
-        ? ` ${found.left_out} more rows are left out; \`dumbbell show --diff\` prints all.`
-        : "";
+    const ways = ["figure", "flow", "up in", "down in", "clear in", "change on average"];
+    const still = found.still.length
+        ? h(
+              "details",
+              {},
+              h("summary", {}, `${found.still.length} figures that did not move`),
+              drawn("What did not move", found.still),
+          )
+        : null;
     return [
-        rows.length ? scrolled("Changes", plain(found.caption, heads, rows)) : null,
-        h("p", { class: "note" }, rows.length ? counts + cut : `No rows in common. ${counts}`),
+        h("p", { class: "note" }, [found.caption, ...only].join(" ")),
+        overall.length ? h("h3", {}, "Over all combinations") : null,
+        overall.length ? scrolled("Over all combinations", plain("", ways, overall)) : null,
+        found.rows.length ? h("h3", {}, "What moved") : null,
+        found.rows.length ? drawn("What moved", found.rows) : null,
+        still,
     ];
 }
 

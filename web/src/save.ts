@@ -12,16 +12,38 @@ export interface Savable {
 
 export function buttons(figure: Savable): HTMLElement {
     const button = (kind: string, write: () => void) =>
-        h("button", { type: "button", "aria-label": `Save ${figure.name} as ${kind}`, onclick: write }, kind);
-    return h(
-        "div",
-        { class: "save", role: "group", "aria-label": `Save ${figure.name}` },
-        button("PNG", () => png(figure)),
-        button("SVG", () =>
-            download(new Blob([text(figure.svg())], { type: "image/svg+xml" }), figure.name, "svg"),
+        h(
+            "button",
+            {
+                type: "button",
+                "aria-label": `Save ${figure.name} as ${kind}`,
+                onclick: () => (write(), (menu.open = false)),
+            },
+            kind,
+        );
+    const menu = h(
+        "details",
+        { class: "save", "aria-label": `Save ${figure.name}` },
+        h("summary", {}, "Save"),
+        h(
+            "div",
+            {},
+            button("PNG", () => png(figure)),
+            button("SVG", () =>
+                download(new Blob([text(figure.svg())], { type: "image/svg+xml" }), figure.name, "svg"),
+            ),
+            button("CSV", () => download(new Blob([csv(figure)], { type: "text/csv" }), figure.name, "csv")),
         ),
-        button("CSV", () => download(new Blob([csv(figure)], { type: "text/csv" }), figure.name, "csv")),
     );
+    menu.addEventListener("keydown", (event) => {
+        if (event.key !== "Escape") return;
+        menu.open = false;
+        menu.querySelector("summary")!.focus();
+    });
+    menu.addEventListener("focusout", (event) => {
+        if (!menu.contains(event.relatedTarget as Node | null)) menu.open = false;
+    });
+    return menu;
 }
 
 export function csv(figure: Savable): string {

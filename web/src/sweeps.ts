@@ -169,6 +169,8 @@ function line(points: Flat[], facet: object, colour: string, dash: number[] | nu
             y: "mean",
             ...facet,
             fill: colour,
+            // Symbols of strokes, such as a cross, have nothing to fill.
+            stroke: colour,
             symbol: (one: Flat) => one.symbol,
             r: 4,
             title: said,

@@ -1,4 +1,4 @@
-// The general table: sorted by any column, columns chosen, a bar behind each number.
+// The general table: sorted by any column, columns chosen, a bar under the numbers of a column that differ.
 import { h, scrolled } from "./dom";
 import { csv } from "./save";
 import { onTheme, shown } from "./theme";
@@ -24,7 +24,9 @@ export function table(report: Report): HTMLElement {
     }
     onTheme(draw);
     draw();
-    const notes = data.notes.map((text) => h("p", { class: "note" }, text));
+    const hint =
+        "Click a heading to sort. Bars are parts of the largest value of the column, those of shares parts of 1.";
+    const notes = [hint, ...data.notes].map((text) => h("p", { class: "note" }, text));
     return h("div", {}, ...notes, columns(data, chosen, draw), place, save(data, report.title));
 }
 
@@ -93,31 +95,21 @@ function drawn(data: Table, chosen: Set<string>, sorting: Sorting, sort: (by: st
         (one, i) => one.most ?? Math.max(...data.rows.map((row) => row.cells[i]?.[1] ?? 0)),
     );
     const rows = sorted(data, sorting).map((row) => {
-        const cells = shownColumns.map(({ i }) => cell(row, i, most[i]));
+        const cells = shownColumns.map(({ one, i }) => cell(row, i, one.bars ? most[i] : null));
         const repetitions = data.repeated ? h("td", {}, String(row.n)) : null;
         const scenario = isNamed ? h("td", { class: "word" }, row.scenario) : null;
         const keys = row.vary.map((text) => h("td", { class: "word" }, text));
         return h("tr", {}, scenario, ...keys, h("th", { scope: "row" }, row.flow), repetitions, ...cells);
     });
-    const caption = h(
-        "caption",
-        {},
-        "Click a heading to sort; bars are parts of the largest value of the column, those of shares parts of 1.",
-    );
-    return h(
-        "table",
-        { class: "general" },
-        caption,
-        h("thead", {}, h("tr", {}, ...heads)),
-        h("tbody", {}, ...rows),
-    );
+    return h("table", { class: "general" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
 }
 
-function cell(row: TableRow, i: number, most: number): HTMLElement {
+/** A figure, with a bar unless `most` is null. */
+function cell(row: TableRow, i: number, most: number | null): HTMLElement {
     const found = row.cells[i];
-    if (!found) return h("td", {});
+    if (!found || most === null) return h("td", {}, found?.[0] ?? "");
     const made = h("td", { class: "bar" }, h("span", {}, found[0]));
-    made.style.setProperty("--part", `${Math.max(0, Math.min(1, (found[1] ?? most) / (most || 1))) * 100}%`);
+    made.style.setProperty("--part", String(Math.max(0, Math.min(1, (found[1] ?? most) / (most || 1)))));
     made.style.setProperty("--colour", shown(row.colour));
     return made;
 }

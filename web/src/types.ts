@@ -95,7 +95,8 @@ export interface Column {
     unit: string;
     long: string;
     shown: boolean;
-    of_run: boolean;
+    /** Whether bars tell its values apart. */
+    bars: boolean;
     most: number | null;
 }
 export interface TableRow {
@@ -138,20 +139,46 @@ export interface Path {
     varies: string[];
     caption: string;
 }
+export interface Change {
+    case: string;
+    flow: string;
+    figure: string;
+    before: string;
+    after: string;
+    change: string;
+    up: boolean;
+}
 export interface Changes {
-    rows: {
-        case: string;
+    text: string;
+    rows: Change[];
+    /** Those that did not move. */
+    still: Change[];
+    /** Figures over all combinations: in how many they are more, less, clearly so, and the change on average. */
+    directions: {
         flow: string;
         figure: string;
-        before: string;
-        after: string;
-        change: string;
-        clear: boolean;
+        up: number;
+        down: number;
+        moved: number;
+        of: number;
+        overall: string;
     }[];
     caption: string;
     only_before: number;
     only_after: number;
     left_out: number;
+}
+export interface Comparison {
+    text: string;
+    /** The reference first. */
+    sides: string[];
+    rows: {
+        case: string;
+        word: string;
+        why: string;
+        where: string;
+        figures: { name: string; values: Numbers; tolerance: number | null; words: string[] }[];
+    }[];
 }
 export interface Scoreboard {
     folder: string;
@@ -176,8 +203,11 @@ export interface Report {
     made: string;
     dashes: number[][];
     folders: string[];
+    kind: "run" | "sweep" | "comparison" | "difference";
     verdict: string[];
-    warnings: { text: string; runs: string[]; count: number }[];
+    comparison: Comparison | null;
+    /** `more`: texts that differ from the first by their numbers alone. */
+    warnings: { text: string; more: string[]; runs: string[]; count: number }[];
     paths: Path[];
     table: Table | null;
     changes: Changes | null;

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .options_host import add_cca, add_kernel, add_shell
+from .options_race import add_race
 from .options_results import add_export, add_plot, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_run, count, share
 from .options_sweep import add_sweep
@@ -215,6 +216,12 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "race": Command(
+        "race controllers over a bottleneck, in one line: who gets how much, with as many repetitions as it takes",
+        add_race,
+        "race:main",
+        has_signals=True,
+    ),
     "run": Command("run scenarios and write a result folder per run", add_run, "run:main"),
     "compare": Command(
         "run scenarios on two or three back ends, and say where their figures differ", add_compare, "compare:main"

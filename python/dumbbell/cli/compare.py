@@ -86,7 +86,8 @@ def on_backends(names: Sequence[str], wanted: Wanted) -> int:
         _print(row, names, as_json=wanted.json)
     agreeing = sum(row.word == HOLDS for row in rows)
     if not wanted.json:
-        print(f"{agreeing} of {len(rows)} runs agree; {_pictures(out, names, wanted.plot)}")
+        print(_pictures(out, names, wanted.plot))
+        print(comparison.verdict(rows, names))
     return OK if agreeing * 10**9 >= wanted.need * len(rows) else FAILED
 
 
@@ -136,7 +137,7 @@ def _print(row: Comparison, names: list[str], *, as_json: bool) -> None:
 
 def _verdict(row: Comparison) -> str:
     """The word for a combination with its reasons."""
-    why = row.reasons if row.word != HOLDS else ["of one repetition"] if row.repetitions == 1 else []
+    why = row.reasons if row.word != HOLDS else ["one seed"] if row.repetitions == 1 else []
     return _WORDS.get(row.word, "UNJUDGED") + (f" ({'; '.join(filter(None, why))})" if any(why) else "")
 
 

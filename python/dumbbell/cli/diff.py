@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import change as changing
 from dumbbell.judge.change import Change
+from dumbbell.judge.grammar import bound, chosen
 from dumbbell.results import figures
 from dumbbell.results.catalogue import Measured, shown
 from dumbbell.results.figures import Row
@@ -24,7 +25,6 @@ Side = tuple[str, list[Measured]]
 
 #: Options of the table of one folder, and why they are none of this one.
 _NOT_HERE = {
-    "where": "chooses rows of one table",
     "sort": "orders the rows of one table",
     "reverse": "orders the rows of one table",
     "runs": "prints each repetition, and changes are of means over them",
@@ -42,10 +42,16 @@ class Changed(NamedTuple):
     def text(self) -> str:
         """The table with its title and notes."""
         title = f"{self.found[0][0]} -> {self.found[1][0]}, {', '.join(_said(self.found, self.changes))}"
-        notes = [*_notes(self.found, self.changes)]
+        notes = [*_directions(self.changes), *_notes(self.found, self.changes)]
         for count, (folder, _) in zip(self.single, self.found):
             notes += [f"{count} row{'s' * (count != 1)} only in {folder}"] if count else []
+        notes.append(self.outcome.text)
         return f"{title}\n\n{table.text(self.columns())}" + "".join(f"{note}\n" for note in notes)
+
+    @property
+    def outcome(self) -> changing.Outcome:
+        """All changes as one answer."""
+        return changing.outcome(self.changes)
 
     def columns(self) -> list[Column]:
         """Columns that tell rows apart, the figure, and its means before and after."""
@@ -72,12 +78,24 @@ class Changed(NamedTuple):
         return ["scenario", *keys, *place, "n_before", "n_after", *measured], lines
 
 
-def changed(sides: Sequence[Side], names: Sequence[str], *, by: str | None, only: str | None) -> Changed:
-    """Compare two folders by these figures, or the usual ones. Raises ScenarioError where they share no experiment."""
+def changed(
+    sides: Sequence[Side],
+    names: Sequence[str],
+    *,
+    by: str | None,
+    only: str | None,
+    where: Sequence[str] = (),
+) -> Changed:
+    """Compare two folders by these figures, or the usual ones; with `where`, rows that meet its bounds before or after.
+    Raises ScenarioError where they share no experiment, or no row meets the bounds.
+    """
     wanted = list(names or shown("diff"))
+    read = list(dict.fromkeys([*wanted, *(bound(text).name for text in where)]))
     by = by or figures.default_by(run for _, runs in sides for run in runs)
-    before, after = ([row for run in runs for row in figures.rows(run, wanted, by=by, only=only)] for _, runs in sides)
-    changes, gone, come = changing.changes(before, after, wanted)
+    before, after = ([row for run in runs for row in figures.rows(run, read, by=by, only=only)] for _, runs in sides)
+    changes, gone, come = changing.changes(before, after, wanted, where=lambda row: bool(chosen([row], where)))
+    if not changes and where and changing.changes(before, after, wanted)[0]:
+        raise ScenarioError("--where", f"no row of both folders has {' and '.join(where)}")
     if not changes:
         folders = " and ".join(folder for folder, _ in sides)
         raise ScenarioError("--diff", f"{folders} have no scenario with the same varied values in common")
@@ -123,13 +141,23 @@ def _said(sides: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
         yield "one run each, so no intervals"
         return
     yield f"means of {counts[0] if counts[0] == counts[1] else ' and '.join(counts)} repetitions"
-    if not changing.chance(changes):
+    if changing.outcome(changes).by_chance is None:
         yield "without intervals, because one side has one run"
         return
     intervals = f"change {table.plus_minus()} 95 % interval"
     if all(change.is_paired for change in changes):
         intervals += " of pairs with the same seed"
     yield f"{intervals}, * where that excludes zero"
+
+
+def _directions(changes: Sequence[Change]) -> Iterator[str]:
+    """Figures that moved somewhere, over all combinations."""
+    for each in changing.directions(changes):
+        if each.is_clear:
+            heading = " ".join(head(each.name, several=False))
+            overall = f"; on average {change_text(each.name, each.overall, table.plus_minus())}" if each.overall else ""
+            ways = f"up in {each.up}, down in {each.down} of {each.of} combinations, clear in {each.moved}"
+            yield f"{each.names}, {heading}: {ways}{overall}"
 
 
 def _numbers(numbers: Iterator[int]) -> str:
@@ -140,9 +168,6 @@ def _numbers(numbers: Iterator[int]) -> str:
 
 def _notes(sides: Sequence[Side], changes: Sequence[Change]) -> Iterator[str]:
     """Notes on the figures."""
-    chance = changing.chance(changes)
-    if chance:
-        yield chance
     for name in dict.fromkeys(change.name for change in changes):
         of_name = [change for change in changes if change.name == name]
         lacking = sum(any(side.lacking(name) for side in (change.before, change.after)) for change in of_name)

@@ -21,6 +21,11 @@ def add_show(show: argparse.ArgumentParser) -> None:
         action="store_true",
         help="what changed from the first folder to the second, with intervals where there are repetitions",
     )
+    show.add_argument(
+        "--exit-status",
+        action="store_true",
+        help="with --diff: status 1 where figures changed, or differ between single runs; 0 where no change is shown",
+    )
     form = show.add_mutually_exclusive_group()
     form.add_argument(
         "--json", action="store_true", help="print one JSON object per run (or combination) and line, and nothing else"
@@ -52,7 +57,9 @@ def add_report(report: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of a run, a sweep, a comparison, or of `dumbbell reproduce`; several are compared",
     )
-    report.add_argument("-o", "--output", metavar="FILE", required=True, help="page to write, such as report.html")
+    report.add_argument(
+        "-o", "--output", metavar="FILE", help="page to write (default: report.html in the first folder)"
+    )
     report.add_argument("--title", metavar="TEXT", help="title of the page (default: the scenarios' names)")
     _add_window(report)
 
@@ -64,10 +71,35 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _seats(text: str) -> int:
+    """A number of seats; raises ArgumentTypeError."""
+    from dumbbell.serve.rooms import SEATS_MAX
+
+    number = count(text)
+    if number > SEATS_MAX:
+        raise argparse.ArgumentTypeError(f"got {text}, wanted at most {SEATS_MAX} seats")
+    return number
+
+
 def add_serve(serve: argparse.ArgumentParser) -> None:
     """Of `dumbbell serve`."""
+    serve.add_argument("--port", type=_port, default=0, metavar="N", help="port (default: one that is free)")
     serve.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="port on 127.0.0.1 (default: one that is free)"
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDR",
+        help="address of this machine to listen on (default: 127.0.0.1, which no other machine reaches); there is no"
+        " TLS",
+    )
+    seats = serve.add_argument_group("a class: links for its seats, each with results and limits of its own")
+    seats.add_argument(
+        "--seats", type=_seats, metavar="N", help="print a link for each of N seats, and one that only watches"
+    )
+    seats.add_argument(
+        "--seat-time", metavar="TIME", default="60s", help="time that a scenario of a seat may take (default: 60s)"
+    )
+    seats.add_argument(
+        "--seat-disk", metavar="SIZE", default="200MiB", help="bytes of a seat's scenarios together (default: 200MiB)"
     )
     serve.add_argument(
         "--out",

@@ -97,7 +97,7 @@ def _add_compared(compare: argparse.ArgumentParser) -> None:
     add_set(compare)
 
 
-def add_own(command: argparse.ArgumentParser) -> None:
+def add_own(command: argparse._ActionsContainer) -> None:
     """Controllers of the user."""
     command.add_argument(
         "--cca",
@@ -133,7 +133,7 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_set(command: argparse.ArgumentParser) -> None:
+def add_set(command: argparse._ActionsContainer) -> None:
     """Overrides of keys."""
     command.add_argument(
         "--set",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from dumbbell.units import option_s
 
@@ -10,12 +11,13 @@ from .status import OK
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Write the page."""
+    """Write the page; into the first folder unless told where."""
     from dumbbell.report import html
     from dumbbell.report.document import document
     from dumbbell.report.gathered import gather
+    from dumbbell.runs.place import PAGE
 
-    path = html.checked(arguments.output)
+    path = html.checked(arguments.output or str(Path(arguments.dirs[0]) / PAGE))
     start, end = option_s("--from", arguments.start), option_s("--to", arguments.end)
     text = html.page(document(gather(arguments.dirs, start_s=start, end_s=end, title=arguments.title), path))
     html.write(text, path)

@@ -18,12 +18,17 @@ def main(arguments: argparse.Namespace) -> int:
     """Serve."""
     from dumbbell import _native
     from dumbbell.serve.limits import Keep, Limits
+    from dumbbell.serve.rooms import Seats
     from dumbbell.serve.server import Server
 
     time_s = _amount("--max-time", arguments.max_time, units.span_ns, least="1ns") / 1e9
     memory = _amount("--max-memory", arguments.max_memory, units.size_bytes, least="1B")
     disk = _amount("--max-disk", arguments.max_disk, units.size_bytes)
     limits = Limits(time_s, arguments.max_runs, arguments.max_packets, memory)
+    seats = None
+    if arguments.seats:
+        seat_s = _amount("--seat-time", arguments.seat_time, units.span_ns, least="1ns") / 1e9
+        seats = Seats(arguments.seats, seat_s, _amount("--seat-disk", arguments.seat_disk, units.size_bytes))
     results = Path(arguments.out)
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -34,19 +39,28 @@ def main(arguments: argparse.Namespace) -> int:
             keep=Keep(arguments.max_folders, disk),
             at_once=arguments.jobs or default_workers(),
             version=_native.version(),
+            host=arguments.host,
+            seats=seats,
         )
     except OSError as error:
-        raise OutError(f"{error.filename or f'port {arguments.port}'}: {error.strerror}") from None
+        where = f"{arguments.host}, port {arguments.port}"
+        raise OutError(f"{error.filename or where}: {error.strerror}") from None
     with interrupts.Raised():
         try:
             print(server.url, flush=True)
+            for room in server.rooms.all[1:]:
+                print(f"{room.name}: {server.url_of(room)}", flush=True)
+            if not str(server.server_address[0]).startswith("127."):
+                note(
+                    f"the network reaches {arguments.host}, and without TLS: whoever reads along has the tokens, and"
+                    " whoever has one uses this machine"
+                )
             note(f"results go to {results}; Ctrl-C ends it")
             server.serve_forever()
         except KeyboardInterrupt:
             pass
         finally:
-            server.checkers.end()
-            server.book.end()
+            server.end()
             server.server_close()
     return OK
 

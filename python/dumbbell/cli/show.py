@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import units
-from dumbbell.errors import wrong
+from dumbbell.errors import ScenarioError, wrong
+from dumbbell.judge import HOLDS
 from dumbbell.judge.grammar import bound, chosen, refuse_doubted
 from dumbbell.results import figures, manifest
 from dumbbell.results.catalogue import FIGURES, Measured, canonical, figure, shown
@@ -24,7 +25,7 @@ from . import diff
 from .output import note
 from .rows import Asked, Part, all_columns, shortened
 from .rows import text as table_text
-from .status import OK
+from .status import FAILED, OK
 from .table import Column
 from .writers import Form, write
 
@@ -47,8 +48,16 @@ def main(arguments: argparse.Namespace) -> int:
     form = Form.of(vars(arguments))
     if arguments.diff:
         diff.refuse(sides, vars(arguments))
-        write(diff.changed(sides, names, by=arguments.by, only=arguments.flows), form)
-        return OK
+        refuse_doubted(
+            [bound(text).name for text in arguments.where or ()],
+            (run.result.plan for _, runs in sides for run in runs),
+            "--where",
+        )
+        changed = diff.changed(sides, names, by=arguments.by, only=arguments.flows, where=arguments.where or ())
+        write(changed, form)
+        return FAILED if arguments.exit_status and changed.outcome.word != HOLDS else OK
+    if arguments.exit_status:
+        raise ScenarioError("--exit-status", "tells whether figures changed, so it needs --diff")
     every = names or _defaults([run for _, runs in sides for run in runs])
     asked = Asked.of(vars(arguments))
     refuse_conditions(asked, (run.result.plan for _, runs in sides for run in runs))

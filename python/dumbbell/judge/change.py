@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from dumbbell.results.catalogue import figure
 from dumbbell.results.figures import Row, mean_row, together
-from dumbbell.results.statistic import Interval, difference, finite
+from dumbbell.results.statistic import Interval, Sample, difference, finite, student_t
 
 from .rule import decide, has_interval
-from .verdict import FAILS
+from .verdict import FAILS, HOLDS, UNCLEAR, UNJUDGED, Word
+
+#: A verdict on many changes calls chance a change once in so many times, were the figures independent.
+_CHANCE = 100
 
 
 class Change(NamedTuple):
@@ -60,23 +65,127 @@ def change_fields(change: Change) -> dict[str, Any]:
     }
 
 
-def chance(listed: Sequence[Change]) -> str:
-    """Count the intervals that exclude zero, and those that would by chance if nothing had changed; nothing where there
-    are no intervals.
+class Outcome(NamedTuple):
+    """All changes as one answer: ``holds`` where no change is shown, ``fails`` where figures changed, ``unclear`` where
+    single runs differ, of which chance may be the cause, ``unjudged`` without figures.
     """
-    intervals = sum(has_interval(change.difference) for change in listed)
-    if not intervals:
-        return ""
-    clear, by_chance = sum(change.is_clear for change in listed), max(round(intervals / 20), 1)
-    return (
-        f"{clear} of {intervals} intervals exclude{'s' * (clear == 1)} zero; where nothing changed, about {by_chance}"
-        f" of {intervals} would by chance"
+
+    word: Word
+    moved: int
+    """Intervals that exclude zero; without intervals, figures that are not equal."""
+    figures: int
+    """Changes that were judged."""
+    by_chance: int | None
+    """How many intervals would exclude zero if nothing had changed; None without intervals."""
+
+    @property
+    def text(self) -> str:
+        """One line: how many moved, of how many, how many would by chance, and the verdict."""
+        moved = f"{self.moved} of {self.figures} figures"
+        if self.by_chance is None:
+            return f"{moved} {_SINGLE[self.word]}"
+        return f"{moved} moved (about {self.by_chance} by chance): {_WORDS[self.word]}"
+
+
+_WORDS: dict[Word, str] = {HOLDS: "no change shown", FAILS: "changed"}
+_SINGLE: dict[Word, str] = {
+    HOLDS: "differ: no change",
+    UNCLEAR: "differ, of one seed: unclear; repetitions = 5 tells whether it is chance",
+    UNJUDGED: "can be compared: unjudged",
+}
+
+
+def outcome(listed: Sequence[Change]) -> Outcome:
+    """Judge all changes together: they are a change where more intervals exclude zero than chance explains (one in
+    `_CHANCE`), or where one does by so much that it would among as many figures (Bonferroni's bound).
+    """
+    judged = [change for change in listed if has_interval(change.difference)]
+    if not judged:
+        unlike = sum(change.difference.mean != 0 for change in listed)
+        return Outcome((UNCLEAR if unlike else HOLDS) if listed else UNJUDGED, unlike, len(listed), None)
+    moved, count = sum(change.is_clear for change in judged), len(judged)
+    is_change = any(_is_sure(change.difference, count) for change in judged) or _tail(moved, count) < 1 / _CHANCE
+    return Outcome(FAILS if is_change else HOLDS, moved, count, max(round(count / 20), 1))
+
+
+def _is_sure(apart: Interval, count: int) -> bool:
+    """True if the interval excludes zero also where it is widened for this many figures."""
+    wider = student_t(1 - 0.05 / count, apart.n - 1) / student_t(0.95, apart.n - 1)
+    return decide(apart._replace(half_width=apart.half_width * wider), 0.0) == FAILS
+
+
+def _tail(moved: int, count: int, part: float = 0.05) -> float:
+    """Probability that so many intervals or more exclude zero by chance, were they independent."""
+    ways = (
+        (math.lgamma(count + 1) - math.lgamma(k + 1) - math.lgamma(count - k + 1), k) for k in range(moved, count + 1)
     )
+    return sum(math.exp(log + k * math.log(part) + (count - k) * math.log1p(-part)) for log, k in ways)
 
 
-def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -> tuple[list[Change], int, int]:
+class Direction(NamedTuple):
+    """A figure of one flow over all combinations of the varied values."""
+
+    name: str
+    names: str
+    up: int
+    down: int
+    """Combinations in which it is more, and less, after the change than before."""
+    moved: int
+    """Combinations in which the interval of the change excludes zero."""
+    of: int
+    overall: Interval | None
+    """The change of the mean over all combinations, repetition by repetition; None where these do not match."""
+
+    @property
+    def is_clear(self) -> bool:
+        """True if it moved anywhere, or on average."""
+        overall = self.overall
+        return bool(self.moved) or (overall is not None and has_interval(overall) and decide(overall, 0.0) == FAILS)
+
+
+def directions(listed: Sequence[Change]) -> list[Direction]:
+    """Which way each figure moved, where there are several combinations."""
+    by_figure: dict[tuple[object, ...], list[Change]] = {}
+    for change in listed:
+        by_figure.setdefault((change.name, change.after.table, change.after.flow, change.names), []).append(change)
+    return [
+        Direction(
+            same[0].name,
+            same[0].names,
+            sum(change.difference.mean > 0 for change in same),
+            sum(change.difference.mean < 0 for change in same),
+            sum(change.is_clear for change in same),
+            len(same),
+            _overall(same),
+        )
+        for same in by_figure.values()
+        if len(same) > 1
+    ]
+
+
+def _overall(same: Sequence[Change]) -> Interval | None:
+    """Change of the mean over combinations whose repetitions have the same seeds; they are the sample, and the
+    combinations of one of them depend on each other.
+    """
+    sides = []
+    for side in ("before", "after"):
+        samples = [getattr(change, side).samples[change.name] for change in same]
+        if any(sample.lacking or sample.seeds != samples[0].seeds for sample in samples):
+            return None
+        means = tuple(fmean(values) for values in zip(*(sample.known for sample in samples), strict=True))
+        sides.append(Sample(means, samples[0].seeds))
+    return difference(*sides)[0]
+
+
+def changes(
+    before: Sequence[Row],
+    after: Sequence[Row],
+    names: Sequence[str],
+    *,
+    where: Callable[[Row], bool] | None = None,
+) -> tuple[list[Change], int, int]:
     """Each figure of rows that both have, matched by scenario, varied values and place of the flow; and how many rows
-    only the one or the other has.
+    only the one or the other has. `where` chooses rows by their means before or after.
 
     Where each side has one scenario, their names may differ. A figure of the run is given once, after its flows.
     """
@@ -84,6 +193,8 @@ def changes(before: Sequence[Row], after: Sequence[Row], names: Sequence[str]) -
     old, new = (together(side, of_one=of_one) for side in (before, after))
     cases: dict[tuple[Any, ...], tuple[list[Change], dict[str, Change]]] = {}
     for key in [key for key in new if key in old]:
+        if where and not any(where(mean_row(side[key])) for side in (old, new)):
+            continue
         of_flows, of_run = cases.setdefault(key[:2], ([], {}))
         for name in names:
             change = _change(old[key], new[key], name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from dumbbell.results import figures
 from dumbbell.results.catalogue import figure, shown
 from dumbbell.results.manifest import unfinished
 from dumbbell.results.texts import change_text, mean_text
+from dumbbell.units import value_text
 
-from . import looks, origin, overtime, route, spread, sweeps, words
+from . import answer, looks, origin, overtime, route, spread, sweeps
 from .gathered import Gathered, labels
 from .table import rows, table
 
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
     from dumbbell.results.catalogue import Measured
 
 #: Version of the page's data.
-VERSION = 1
+VERSION = 2
 CHANGES_MOST = 400
+_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 def document(gathered: Gathered, out: Path) -> dict[str, Any]:
@@ -33,17 +36,22 @@ def document(gathered: Gathered, out: Path) -> dict[str, Any]:
     runs = gathered.runs
     varied, notes = sweeps.sweeps(gathered)
     distributions, more = spread.distributions(runs) if runs else ([], [])
+    changed = changes(gathered)
+    said = answer.answer(gathered, changed)
+    varied.sort(key=lambda one: one["metric"] != said["lead"])
     return {
         "version": VERSION,
         "title": gathered.title,
         "made": origin_of_page(),
         "dashes": [list(dash) for dash in looks.DASHES],
         "folders": [folder.name for folder in gathered.folders],
-        "verdict": words.verdict(runs) if runs else [],
+        "kind": said["kind"],
+        "verdict": said["sentences"],
+        "comparison": said["comparison"],
         "warnings": warnings(gathered),
         "paths": route.paths([run.result for run in runs]),
         "table": table(runs) if runs else None,
-        "changes": changes(gathered),
+        "changes": changed,
         "series": overtime.overtime(runs) if runs else {"runs": [], "notes": []},
         "sweeps": {"figures": varied, "notes": notes},
         "cdfs": {"figures": distributions, "notes": more},
@@ -61,7 +69,7 @@ def origin_of_page() -> str:
 
 
 def warnings(gathered: Gathered) -> list[dict[str, Any]]:
-    """Each warning with the runs that it is of; what is missing first."""
+    """Warnings with the runs that they are of; what is missing first, those that differ by numbers alone together."""
     runs = gathered.runs
     by_text: dict[str, list[str]] = {
         f"{folder.name}: {note}": [] for folder in gathered.folders if (note := unfinished(folder.path))
@@ -69,11 +77,18 @@ def warnings(gathered: Gathered) -> list[dict[str, Any]]:
     for run, name in zip(runs, labels([run.result for run in runs]) if runs else []):
         for text in run.result.warnings:
             by_text.setdefault(text, []).append(name)
-    return [{"text": text, "runs": of[:20], "count": len(of)} for text, of in by_text.items()]
+    by_form: dict[str, list[str]] = {}
+    for text in by_text:
+        by_form.setdefault(_NUMBER.sub("#", text), []).append(text)
+    grouped = []
+    for texts in by_form.values():
+        of = list(dict.fromkeys(name for text in texts for name in by_text[text]))
+        grouped.append({"text": texts[0], "more": texts[1:], "runs": of[:20], "count": len(of)})
+    return grouped
 
 
 def changes(gathered: Gathered) -> dict[str, Any] | None:
-    """Changes from the first of two folders to the second; None unless there are two."""
+    """Changes from the first of two folders to the second, those that moved apart; None unless there are two."""
     if len(gathered.folders) != 2 or not all(folder.runs for folder in gathered.folders):
         return None
     try:
@@ -82,30 +97,49 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
     except ResultError:
         return None
     changed = [change for change in changed if not change.is_idle]
-    listed = []
-    for change in changed[:CHANGES_MOST]:
-        before, after = (side.values[change.name] for side in (change.before, change.after))
-        listed.append({
-            "case": ", ".join(str(value) for key, value in change.after.vary.items()),
-            "flow": change.names,
-            "figure": figure(change.name).heading,
-            "before": mean_text(change.name, before), "after": mean_text(change.name, after),
-            "change": change_text(change.name, change.difference),
-            "clear": change.is_clear,
-        })  # fmt: skip
+    outcome = changing.outcome(changed)
+    is_single = outcome.by_chance is None
+    moved = [change for change in changed if (change.difference.mean != 0 if is_single else change.is_clear)]
+    still = [change for change in changed if change not in moved]
+    names = [folder.name for folder in gathered.folders]
     return {
-        "rows": listed, "caption": _intervals(changed),
-        "only_before": gone, "only_after": new, "left_out": max(len(changed) - CHANGES_MOST, 0),
+        "text": f"From {names[0]} to {names[1]}: {outcome.text}.",
+        "rows": [_changed(change) for change in moved[:CHANGES_MOST]],
+        "still": [_changed(change) for change in still[:CHANGES_MOST]],
+        "directions": [_direction(each) for each in changing.directions(changed) if each.is_clear],
+        "caption": _intervals(changed, outcome),
+        "only_before": gone, "only_after": new,
+        "left_out": sum(max(len(part) - CHANGES_MOST, 0) for part in (moved, still)),
     }  # fmt: skip
 
 
-def _intervals(changed: Sequence[Change]) -> str:
-    """Explain the column "clear" of changes."""
-    chance = changing.chance(changed)
-    if not chance:
-        return "Clear needs repetitions in both folders: their number decides how wide the interval of a change is."
+def _changed(change: Change) -> dict[str, Any]:
+    before, after = (side.values[change.name] for side in (change.before, change.after))
+    return {
+        "case": ", ".join(value_text(value) for value in change.after.vary.values()),
+        "flow": change.names,
+        "figure": figure(change.name).heading,
+        "before": mean_text(change.name, before), "after": mean_text(change.name, after),
+        "change": change_text(change.name, change.difference),
+        "up": change.difference.mean > 0,
+    }  # fmt: skip
+
+
+def _direction(each: changing.Direction) -> dict[str, Any]:
+    return {
+        "flow": each.names,
+        "figure": figure(each.name).heading,
+        "up": each.up, "down": each.down, "moved": each.moved, "of": each.of,
+        "overall": change_text(each.name, each.overall) if each.overall else "",
+    }  # fmt: skip
+
+
+def _intervals(changed: Sequence[Change], outcome: changing.Outcome) -> str:
+    """Explain which changes are called moved."""
+    if outcome.by_chance is None:
+        return "One side has too few repetitions for intervals: repetitions in both folders tell chance from change."
     pairs = " of pairs of repetitions with the same seed" if all(change.is_paired for change in changed) else ""
-    return f"Clear: the 95 % interval of the change{pairs} excludes zero. {chance}."
+    return f"Moved: the 95 % interval of the change{pairs} excludes zero."
 
 
 def _side(runs: Sequence[Measured]) -> list[figures.Row]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 #: Runs up to which every figure is read; of more, the usual ones.
 RUNS_MOST = 150
 ROWS_MOST = 1000
+#: Part of the largest value by which a column's values differ at least where bars tell them apart.
+_EVEN = 0.02
 
 
 def rows(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
@@ -46,22 +48,24 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
             notes.append(f"{lacking_text(figure(name).title, lacking, len(first))}.")
     return {
         "keys": keys,
-        "columns": [_column(name) for name in kept],
+        "columns": [_column(name, [row.values[name].mean for row in first if name in row.values]) for name in kept],
         "rows": [_row(row, keys, kept) for row in first],
         "notes": notes,
         "repeated": any(row.n > 1 for row in first),
     }
 
 
-def _column(name: str) -> dict[str, Any]:
+def _column(name: str, means: Sequence[float]) -> dict[str, Any]:
+    """A column; one of flows whose values differ has bars."""
     known = figure(name)
+    is_even = max(means) - min(means) <= _EVEN * max(abs(min(means)), abs(max(means)))
     return {
         "name": name,
         "title": known.title,
         "unit": known.unit,
         "long": known.axis_title,
         "shown": "page" in known.shown,
-        "of_run": known.of_run,
+        "bars": not known.of_run and not is_even,
         "most": 1.0 if known.is_fraction else None,
     }
 

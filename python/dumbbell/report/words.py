@@ -89,13 +89,14 @@ def _got(row: Row, count: int, of: str) -> str:
     goodput, share = row.values.get("goodput"), row.values.get("share")
     if goodput is None:
         return ""
-    name = _name(row)
+    name = named(row)
     who = f"{row.size} flows of {name}" if row.flows > 1 else name
     part = f" ({percent_text(share.mean)}{of})" if share is not None and count > 1 else ""
     return f"{who} got {mean_text('goodput', goodput)} Mbit/s{part}"
 
 
-def _name(row: Row) -> str:
+def named(row: Row) -> str:
+    """The flows of a row as sentences call them."""
     shown = look.name(row.cca)
     return shown if row.name == row.cca else f"{row.name} ({shown})" if shown not in row.name else row.name
 

@@ -35,7 +35,9 @@ _LEFT = re.compile(rf"{re.escape(BESIDE)}(\d+)-(.*)", re.DOTALL)
 #: What a run's folder may hold without its manifest saying so.
 _TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages", "probes"))
 _TRACES = ("trace.pcap", "trace.sqlog")
-#: What a picture's name may begin with; plots are written next to what they show.
+#: The page that `report` writes into a folder by default.
+PAGE = "report.html"
+#: What a picture's name may end with; plots are written next to what they show.
 _PICTURES = (".png", ".pdf", ".svg")
 
 
@@ -190,7 +192,7 @@ def strangers(folder: Path) -> Iterator[Path]:
         elif path.is_dir():
             yield from (below for below in strangers(path) if below.relative_to(folder).as_posix() not in listed)
         elif (
-            path.name not in (LOCK, SWEEP, MADE, UNFINISHED)
+            path.name not in (LOCK, SWEEP, MADE, UNFINISHED, PAGE)
             and path.name not in listed
             and not _is_report(path)
             and not _is_picture(path)

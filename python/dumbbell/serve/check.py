@@ -44,8 +44,8 @@ class Desk:
     folder of results and the gallery; a controller is a name of one that is built in, never a file.
     """
 
-    def __init__(self, results: Path, limits: Limits) -> None:
-        self.results, self.limits = results, limits
+    def __init__(self, results: Path, limits: Limits, *, is_simulated: bool = False) -> None:
+        self.results, self.limits, self.is_simulated = results, limits, is_simulated
 
     @property
     def places(self) -> tuple[Path, Path]:
@@ -92,8 +92,10 @@ class Desk:
 
     @property
     def backends(self) -> tuple[str, ...]:
-        """Back ends that may run scenarios: on this kernel's own TCP only where the server is root."""
-        return (SIM, LINUX) if os.geteuid() == 0 else (SIM,)
+        """Back ends that may run scenarios: on this kernel's own TCP only where the server is root, and not of a desk
+        that `is_simulated`.
+        """
+        return (SIM, LINUX) if os.geteuid() == 0 and not self.is_simulated else (SIM,)
 
     def _on(self, name: object) -> str:
         if not isinstance(name, str) or name not in self.backends:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import DumbbellError, OutError, ResultError, ScenarioError, together
 from dumbbell.plots import groups, reading
+from dumbbell.plots.goodput import bin_of
 from dumbbell.report import overtime
 
 from .check import SIM, Desk, listed
@@ -42,23 +43,23 @@ class Checkers:
     """The processes, as the server sees them."""
 
     def __init__(self, desk: Desk, *, time_s: float = TIME_S) -> None:
-        self._told = {"results": str(desk.results), "limits": list(desk.limits), "time_s": time_s}
+        self._desk = desk
         self._time_s = time_s
         self._room = threading.Semaphore(AT_ONCE)
         self._lock = threading.Lock()
         self._free: list[subprocess.Popen[str]] = [_process()]
         self._has_ended = False
 
-    def answer(self, posted: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer to the page about a scenario, as `Desk.answer` gives it."""
+    def answer(self, posted: Mapping[str, Any], desk: Desk | None = None) -> dict[str, Any]:
+        """Answer to the page about a scenario, as `Desk.answer` of this desk gives it."""
         try:
-            return self._asked("answer", posted)
+            return self._asked("answer", posted, desk)
         except ScenarioError as error:  # a check that took too long
             return {"errors": listed(error), "warnings": []}
 
-    def outline(self, posted: Mapping[str, Any]) -> dict[str, Any]:
+    def outline(self, posted: Mapping[str, Any], desk: Desk | None = None) -> dict[str, Any]:
         """Outline of a scenario's runs; raises ScenarioError for one that is refused."""
-        return self._asked("outline", posted)
+        return self._asked("outline", posted, desk)
 
     def end(self) -> None:
         """End all of them."""
@@ -69,7 +70,11 @@ class Checkers:
             process.kill()
             _end(process)
 
-    def _asked(self, what: str, posted: Mapping[str, Any]) -> dict[str, Any]:
+    def _asked(self, what: str, posted: Mapping[str, Any], desk: Desk | None) -> dict[str, Any]:
+        of = desk or self._desk
+        told = {
+            "results": str(of.results), "limits": list(of.limits), "simulated": of.is_simulated, "time_s": self._time_s
+        }  # fmt: skip
         if not self._room.acquire(timeout=self._time_s):
             raise OutError(f"{AT_ONCE} other scenarios are being checked; try again")
         try:
@@ -77,7 +82,7 @@ class Checkers:
                 process = self._free.pop() if self._free else None
             if process is None or process.poll() is not None:
                 process = _process()
-            text = _exchanged(process, json.dumps({"what": what, "posted": posted, **self._told}))
+            text = _exchanged(process, json.dumps({"what": what, "posted": posted, **told}))
             if text is None:
                 raise ScenarioError("", self._failed(process))
             with self._lock:
@@ -194,7 +199,10 @@ def _lines(plan: Any) -> dict[str, Any]:
     lines = [overtime.Line(group, (flow,), names[flow], is_band=False) for group in groups_ for flow in group.flows]
     lines.sort(key=lambda line: line.flows)
     rate = coming.plan.bounding_rate_bps()
+    span = reading.window_of(coming, coming.plan.window)
     return {
+        "bin_s": bin_of(coming, None, span),
+        "from_s": span[0],
         "lines": [overtime.line_of(line, i, lines) for i, line in enumerate(lines[:LINES])],
         "flows": len(lines),
         "rate_mbps": None if rate is None else rate / 1e6,
@@ -203,7 +211,7 @@ def _lines(plan: Any) -> dict[str, Any]:
 
 
 def _told(asked: dict[str, Any]) -> dict[str, Any]:
-    desk = Desk(Path(asked["results"]), Limits(*asked["limits"]))
+    desk = Desk(Path(asked["results"]), Limits(*asked["limits"]), is_simulated=asked["simulated"])
     try:
         if asked["what"] == "answer":
             return {"answer": desk.answer(asked["posted"])}

@@ -15,7 +15,6 @@ from dumbbell.errors import OutError
 
 from . import prune
 from .check import SIM
-from .limits import JOBS_MAX, Keep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from .check import Desk
     from .checker import Checkers
+    from .limits import Keep
 
 #: Jobs whose news are kept after their end, for readers that come late; results are in the folder anyway.
 KEPT = 20
@@ -109,7 +109,7 @@ def _bury(process: subprocess.Popen[str]) -> None:
         process.kill()
 
 
-class _Spare:
+class Spare:
     """The process of the next job, which imports what it needs before there is a job."""
 
     def __init__(self) -> None:
@@ -148,28 +148,40 @@ def _worker() -> subprocess.Popen[str]:
 
 
 class Book:
-    """All jobs of a server."""
+    """All jobs of a room; `spare`, `shared_room` and `alone` are those of all rooms."""
 
-    def __init__(self, desk: Desk, checkers: Checkers, at_once: int, workers: int, keep: Keep) -> None:
-        self._desk, self._checkers, self._workers, self._keep = desk, checkers, workers, keep
+    def __init__(
+        self,
+        desk: Desk,
+        checkers: Checkers,
+        room: threading.Semaphore,
+        *,
+        keep: Keep,
+        jobs_max: int,
+        spare: Spare,
+        shared_room: threading.Semaphore,
+        alone: threading.Lock,
+    ) -> None:
+        self._desk, self._checkers, self._keep, self._jobs_max = desk, checkers, keep, jobs_max
         self.shown = prune.Shown()
-        self._spare = _Spare()
+        self._spare = spare
         self._pruning = threading.Lock()
         self._given: dict[str, int] = {}
         prune.sweep_up(desk.results)
         self._prune()
-        self._room = threading.Semaphore(at_once)
+        # Places for the runs of this book, and of all books.
+        self._room, self._shared_room = room, shared_room
         # Runs in real time would disturb each other.
-        self._alone = threading.Lock()
+        self._alone = alone
         self._lock = threading.Lock()
         self.jobs: dict[str, Job] = {}
 
     def start(self, posted: dict[str, Any]) -> Job:
         """Check a scenario and run it as soon as there is room; raises ScenarioError, OutError."""
-        outline = self._checkers.outline(posted)
+        outline = self._checkers.outline(posted, self._desk)
         with self._lock:
-            if sum(not job.is_ended for job in self.jobs.values()) >= JOBS_MAX:
-                raise OutError(f"{JOBS_MAX} jobs wait or run already; cancel one, or wait")
+            if sum(not job.is_ended for job in self.jobs.values()) >= self._jobs_max:
+                raise OutError(f"{self._jobs_max} jobs wait or run already; cancel one, or wait")
             for name in [name for name, job in self.jobs.items() if job.is_ended][:-KEPT]:
                 del self.jobs[name]
             out = self._folder(outline["begin"]["name"])
@@ -194,7 +206,7 @@ class Book:
                 return path
 
     def _run(self, job: Job) -> None:
-        with self._alone if job.on != SIM else nullcontext(), self._room:
+        with self._room, self._alone if job.on != SIM else nullcontext(), self._shared_room:
             if not job.is_cancelled:
                 try:
                     self._go(job)
@@ -227,7 +239,7 @@ class Book:
         reader.start()
         asked = {
             "posted": job.posted, "results": str(self._desk.results), "out": str(job.out),
-            "limits": list(self._desk.limits), "workers": self._workers,
+            "limits": list(self._desk.limits), "workers": 1,
         }  # fmt: skip
         try:
             with suppress(BrokenPipeError):
@@ -249,7 +261,6 @@ class Book:
 
     def end(self) -> None:
         """End all of them, and wait a moment until they have cleared up."""
-        self._spare.end()
         for job in list(self.jobs.values()):
             job.cancel("the server ends")
         until = time.monotonic() + _PATIENCE_S

@@ -21,6 +21,8 @@ CONNECTIONS_MAX = 48
 SILENCE_S = 20.0
 #: Jobs that wait or run at once; more are refused.
 JOBS_MAX = 20
+#: The same of one seat of a class, of which one runs.
+JOBS_SEAT = 3
 #: Flows of all runs of a job, which are planned before the first of them starts.
 FLOWS_MAX = 200_000
 #: Standard deviations (square roots of the mean: arrivals are a Poisson process) by which flows that arrive at random

@@ -13,8 +13,7 @@ from dumbbell.scenario.qdiscs import Qdisc
 from .recordings import FILE_MAX, FILES_MAX
 
 if TYPE_CHECKING:
-    from .check import Desk
-    from .limits import Keep
+    from .rooms import Room, Rooms
 
 
 def html_of(token: str) -> tuple[str, str]:
@@ -22,8 +21,9 @@ def html_of(token: str) -> tuple[str, str]:
     return html.shell("Dumbbell", "live", {"token": token}, connect="connect-src 'self'; frame-ancestors 'none'")
 
 
-def known(version: str, desk: Desk, keep: Keep) -> dict[str, Any]:
-    """Controllers with their parameters, queue disciplines, gallery, limits, and what stays on the disk."""
+def known(version: str, room: Room, rooms: Rooms) -> dict[str, Any]:
+    """Controllers with their parameters, queue disciplines, gallery, limits, what stays on the disk, whose it is."""
+    desk, keep = room.desk, room.keep
     return {
         "version": version,
         "dashes": [list(dash) for dash in looks.DASHES],
@@ -45,4 +45,9 @@ def known(version: str, desk: Desk, keep: Keep) -> dict[str, Any]:
         "limits": desk.limits._asdict(),
         "recording": {"bytes": FILE_MAX, "files": FILES_MAX},
         "keep": keep._asdict(),
+        "room": {
+            "name": room.name if room in rooms.seats else "",
+            "watches": room.is_watched,
+            "shares": room is rooms.own and bool(rooms.seats),
+        },
     }

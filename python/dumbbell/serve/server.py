@@ -1,9 +1,10 @@
 """HTTP: who may ask, what is asked for, and the answers.
 
-Only programs of this machine reach the port. A page of another site in the user's browser is such a program's guest: it
-cannot know the token (compared in constant time), and is told apart by Origin and Sec-Fetch-Site; a name that was made
-to point at this machine (DNS rebinding) is not the Host that is wanted; there is no CORS, and no method but GET and
-POST; what is posted is JSON, small, and needs the token in a header, which no form can send.
+Only programs of this machine reach the port, unless the server is told an address of the network. A page of another
+site in the user's browser is such a program's guest: it cannot know the token (compared in constant time), and is told
+apart by Origin and Sec-Fetch-Site; a name that was made to point at this machine (DNS rebinding) is not the Host that
+is wanted; there is no CORS, and no method but GET and POST; what is posted is JSON, small, and needs the token in a
+header, which no form can send. A token opens one room (`rooms.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import errno
 import hmac
 import json
-import secrets
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -25,13 +25,16 @@ from . import figures, page
 from .check import Desk, listed
 from .checker import Checkers
 from .connections import Connections
-from .jobs import Book
 from .limits import BODY_MAX, CONNECTIONS_MAX, SILENCE_S, Keep, Limits
-from .recordings import Recordings
-from .shelf import Shelf
+from .rooms import LOCAL, Rooms, Seats, address_of
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .rooms import Room
+
+#: Connections more for each seat: a browser has six.
+_CONNECTIONS_SEAT = 8
 
 #: What every answer says of itself.
 _HEADERS = {
@@ -68,23 +71,43 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 16
 
-    def __init__(self, results: Path, *, port: int, limits: Limits, keep: Keep, at_once: int, version: str) -> None:
-        self.token, self.version, self.keep = secrets.token_urlsafe(24), version, keep
-        self.desk = Desk(results, limits)
-        self.shelf = Shelf(results, self.desk.places)
-        self.recordings = Recordings(results)
-        self.checkers = Checkers(self.desk)
-        self.book = Book(self.desk, self.checkers, at_once, workers=1, keep=keep)
-        self.connections = Connections(CONNECTIONS_MAX, SILENCE_S)
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(
+        self,
+        results: Path,
+        *,
+        port: int,
+        limits: Limits,
+        keep: Keep,
+        at_once: int,
+        version: str,
+        host: str = LOCAL,
+        seats: Seats | None = None,
+    ) -> None:
+        self.version, self.host = version, host
+        address = address_of(host)
+        self.checkers = Checkers(Desk(results, limits))
+        count = seats.number if seats else 0
+        self.connections = Connections(CONNECTIONS_MAX + _CONNECTIONS_SEAT * count, SILENCE_S)
+        super().__init__((address, port), Handler)
         self.port = self.server_address[1]
         warm()
-        self.hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")}
+        self.rooms = Rooms(results, limits, keep, self.checkers, at_once=at_once, seats=seats)
+        names = {host, address, *(("localhost",) if address.startswith("127.") else ())}
+        self.hosts = {f"{name}:{self.port}" for name in names}
 
     @property
     def url(self) -> str:
-        """Address of the page, with its token."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+        """Address of the page of whoever runs the server, with its token."""
+        return self.url_of(self.rooms.own)
+
+    def url_of(self, room: Room) -> str:
+        """Address of the page of a room, with its token."""
+        return f"http://{self.host}:{self.port}/?token={room.token}"
+
+    def end(self) -> None:
+        """End checks and jobs."""
+        self.checkers.end()
+        self.rooms.end()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer in a thread of its own, unless there are too many."""
@@ -117,6 +140,7 @@ class Handler(BaseHTTPRequestHandler):
     """One connection."""
 
     server: Server
+    room: Room
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "dumbbell", ""
     timeout = SILENCE_S
@@ -173,10 +197,14 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.FORBIDDEN, "another site asks")
         query = parse_qs(urlsplit(self.path).query, max_num_fields=20).get("token", [""])
         given = self.headers.get("X-Token") or ("" if self.is_posted else query[0])
-        if not hmac.compare_digest(given.encode(), self.server.token.encode()):
+        opened = [room for room in self.server.rooms.all if hmac.compare_digest(given.encode(), room.token.encode())]
+        if not opened:
             raise RefusedError(
                 HTTPStatus.FORBIDDEN, "wrong or no token: open the URL that `dumbbell serve` has printed, whole"
             )
+        self.room = opened[0]
+        if self.is_posted and self.room.is_watched:
+            raise RefusedError(HTTPStatus.FORBIDDEN, "this link is for watching: it starts and changes nothing")
 
     def _body(self) -> dict[str, Any]:
         length = self.headers.get("Content-Length", "")
@@ -220,12 +248,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def page(self, _: dict[str, list[str]]) -> None:
         """The page."""
-        text, policy = page.html_of(self.server.token)
+        text, policy = page.html_of(self.room.token)
         self.send(text, "text/html; charset=utf-8", policy=policy)
 
     def known(self, _: dict[str, list[str]]) -> None:
         """Send the facts that the page needs first."""
-        self.send_json(page.known(self.server.version, self.server.desk, self.server.keep))
+        self.send_json(page.known(self.server.version, self.room, self.server.rooms))
 
     def gallery(self, asked: dict[str, list[str]]) -> None:
         """The text of a scenario of the gallery."""
@@ -242,23 +270,23 @@ class Handler(BaseHTTPRequestHandler):
 
     def runs(self, _: dict[str, list[str]]) -> None:
         """Finished runs, and jobs that are not."""
-        jobs = [{"id": job.name} for job in list(self.server.book.jobs.values()) if not job.is_ended]
-        self.send_json({"runs": self.server.shelf.names(), "jobs": jobs})
+        jobs = [{"id": job.name} for job in list(self.room.book.jobs.values()) if not job.is_ended]
+        self.send_json({"runs": [*self.room.shelf.names(), *self.server.rooms.shared(self.room)], "jobs": jobs})
 
     def document(self, asked: dict[str, list[str]]) -> None:
         """The data of a report."""
         names = asked.get("run", [])
-        self.server.book.shown.note(self.headers.get("X-Page", "")[:40], names)
-        self.send_json(self.server.shelf.document(names))
+        self.room.book.shown.note(self.headers.get("X-Page", "")[:40], names)
+        self.send_json(self.server.rooms.document(self.room, names))
 
     def growing(self, asked: dict[str, list[str]]) -> None:
         """The figure of a sweep that goes on."""
         job = self._job(asked.get("job", [""])[0])
-        self.send_json(self.server.shelf.growing(job.name, asked.get("metric", [""])[0], job.whole))
+        self.send_json(self.room.shelf.growing(job.name, asked.get("metric", [""])[0], job.whole))
 
     def report(self, asked: dict[str, list[str]]) -> None:
         """The report as a page, to look at or to save; its own policy stands in it."""
-        text = self.server.shelf.report(asked.get("run", []))
+        text = html.page(self.server.rooms.document(self.room, asked.get("run", [])))
         policy = html.policy_of("page") + "; frame-ancestors 'none'"
         save = "report.html" if "save" in asked else ""
         self.send(text, "text/html; charset=utf-8", policy=policy, save=save)
@@ -281,26 +309,31 @@ class Handler(BaseHTTPRequestHandler):
 
     def check(self, posted: dict[str, Any]) -> None:
         """Send what there is to say of a scenario."""
-        self.send_json(self.server.checkers.answer(posted))
+        self.send_json(self.server.checkers.answer(posted, self.room.desk))
 
     def start(self, posted: dict[str, Any]) -> None:
         """Start a job; `instead` names one to cancel first."""
         instead = posted.pop("instead", None)
-        if isinstance(instead, str) and instead in self.server.book.jobs:
-            self.server.book.jobs[instead].cancel()
-        self.send_json({"job": self.server.book.start(posted).name})
+        if isinstance(instead, str) and instead in self.room.book.jobs:
+            self.room.book.jobs[instead].cancel()
+        self.send_json({"job": self.room.book.start(posted).name})
 
     def recordings(self, _: dict[str, list[str]]) -> None:
         """The recordings that there are."""
-        self.send_json({"recordings": self.server.recordings.names()})
+        self.send_json({"recordings": self.room.recordings.names()})
 
     def recording(self, asked: dict[str, list[str]]) -> None:
         """The text of a recording."""
-        self.send_json({"text": self.server.recordings.text(asked.get("path", [""])[0])})
+        self.send_json({"text": self.room.recordings.text(asked.get("path", [""])[0])})
 
     def record(self, posted: dict[str, Any]) -> None:
         """Keep a recording."""
-        self.send_json(self.server.recordings.keep(posted.get("name"), posted.get("text")))
+        self.send_json(self.room.recordings.keep(posted.get("name"), posted.get("text")))
+
+    def share(self, posted: dict[str, Any]) -> None:
+        """Show a finished run to all seats."""
+        self.server.rooms.share(self.room, posted.get("run"))
+        self.send_json({})
 
     def cancel(self, posted: dict[str, Any]) -> None:
         """End a job."""
@@ -308,7 +341,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_json({})
 
     def _job(self, name: object) -> Any:
-        job = self.server.book.jobs.get(name) if isinstance(name, str) else None
+        job = self.room.book.jobs.get(name) if isinstance(name, str) else None
         if job is None:
             raise ValueError(f"got {show(name)}, wanted the name of a job")
         return job
@@ -333,4 +366,5 @@ _POST = {
     "/api/start": Handler.start,
     "/api/cancel": Handler.cancel,
     "/api/record": Handler.record,
+    "/api/share": Handler.share,
 }

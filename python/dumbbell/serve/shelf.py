@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError, show
 from dumbbell.files import MANIFEST_MAX, only_below, read_text
-from dumbbell.report import html, sweeps
+from dumbbell.report import sweeps
 from dumbbell.report.document import document
 from dumbbell.report.gathered import gather
 from dumbbell.results.catalogue import shown
 from dumbbell.results.load import load
-
-from .limits import TOGETHER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,8 +24,8 @@ LISTED = 200
 class Shelf:
     """Finished jobs below a folder."""
 
-    def __init__(self, results: Path, places: Sequence[Path]) -> None:
-        self._results, self._places = results.resolve(), places
+    def __init__(self, results: Path) -> None:
+        self._results = results.resolve()
 
     def folder(self, name: object) -> Path:
         """The folder of that name. Raises ResultError for one that is not there, is a link, or has anything of a path
@@ -62,14 +60,6 @@ class Shelf:
         except (OSError, ValueError, KeyError, TypeError):
             return {"id": path.name, "runs": len(runs), "created": "", "toml": ""}
 
-    def document(self, names: Sequence[object]) -> dict[str, Any]:
-        """The data of a report of these folders; raises ResultError."""
-        if not 0 < len(names) <= TOGETHER:
-            raise ResultError(f"got {len(names)} folders, wanted 1 to {TOGETHER}")
-        paths = [self.folder(name) for name in names]
-        with only_below(self._places):
-            return document(gather(paths, start_s=None, end_s=None, title=None), self._results / "report.html")
-
     def growing(self, name: str, metric: str, whole: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """The figure of a sweep that goes on, as far as it is, and how many of its runs are there. Raises ResultError
         for a metric that no figure of a sweep has.
@@ -80,6 +70,8 @@ class Shelf:
         runs = load(folder) if any(folder.glob("[!.]*/manifest.json")) else None
         return {"figure": runs and sweeps.growing(runs, metric, whole), "runs": len(runs or ())}
 
-    def report(self, names: Sequence[object]) -> str:
-        """The same as a page in one file."""
-        return html.page(self.document(names))
+
+def documented(paths: Sequence[Path], places: Sequence[Path], out: Path) -> dict[str, Any]:
+    """The data of a report of these folders, which may read files below `places`; links begin at `out`."""
+    with only_below(places):
+        return document(gather(paths, start_s=None, end_s=None, title=None), out / "report.html")

@@ -4,7 +4,7 @@ import type { Report, Vary } from "../types";
 const { token } = JSON.parse(document.getElementById("data")!.textContent!) as { token: string };
 
 /** The name of this page among those of the server: what it shows is not taken away. */
-const page = crypto.randomUUID();
+const page = Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16)).join("");
 
 /** Tables as a scenario file has them. */
 export type Tables = Record<string, any>;
@@ -42,6 +42,8 @@ export interface Known {
     metrics: { name: string; title: string; unit: string }[];
     keep: { folders: number; disk_bytes: number };
     limits: { time_s: number; runs: number; packets: number; memory_bytes: number };
+    /** Whose page it is: a seat's by its name, one that only watches, one that shares runs with seats. */
+    room: { name: string; watches: boolean; shares: boolean };
 }
 /** A recording that the server has: see python/dumbbell/serve/recordings.py. */
 export interface Recording {
@@ -89,6 +91,9 @@ export interface News {
             flows?: number;
             rate_mbps?: number | null;
             bdp?: [string, number][];
+            /** Width of the bins of rates, and where the first begins. */
+            bin_s?: number;
+            from_s?: number;
         }[];
     };
     run?: number;
@@ -135,8 +140,11 @@ export const api = {
     known: (): Promise<Known> => ask("/api/known"),
     gallery: (name: string): Promise<{ toml: string }> =>
         ask(`/api/gallery?name=${encodeURIComponent(name)}`),
-    runs: (): Promise<{ runs: { id: string; runs: number; created: string; toml: string }[] }> =>
-        ask("/api/runs"),
+    runs: (): Promise<{
+        runs: { id: string; runs: number; created: string; toml: string }[];
+        jobs: { id: string }[];
+    }> => ask("/api/runs"),
+    share: (run: string): Promise<void> => ask("/api/share", { run }),
     check: (posted: Posted): Promise<Checked> => ask("/api/check", posted),
     start: (posted: Posted): Promise<{ job: string }> => ask("/api/start", posted),
     cancel: (job: string): Promise<void> => ask("/api/cancel", { job }),

@@ -1,6 +1,6 @@
 // The page as a whole: builder, run, charts, what is known of the runs on screen.
 import { h } from "../dom";
-import { path } from "../path";
+import { warnings } from "../report";
 import { sweeps } from "../sweeps";
 import { table } from "../table";
 import { scoped, themeButton } from "../theme";
@@ -22,6 +22,8 @@ const BACKENDS: Record<string, string> = {
     sim: "in the simulator",
     linux: "on this kernel, in real time",
 };
+/** How often a page that watches asks what there is. */
+const WATCH_MS = 2000;
 const WAIT_MS = { typing: 200, handle: 60 };
 
 export class Bench {
@@ -52,10 +54,14 @@ export class Bench {
     private timer = 0;
     private fading = 0;
     private gone = () => {};
+    /** The one run on screen, which the next one shows below itself. */
+    private last: Run | null = null;
+    private readonly share = h("button", { type: "button" }, "Share with the class");
+    private readonly folds = new Map<string, HTMLElement>();
     /** Runs that stay on screen under the one that comes. */
     private under: Run[] = [];
 
-    constructor(known: Known) {
+    constructor(private readonly known: Known) {
         this.builder = new Builder(known, structuredClone(FIRST), (isHandle) => this.changed(isHandle));
         this.stage = new Stage(known.dashes);
         this.past = new Past(known.keep, () => {
@@ -93,6 +99,7 @@ export class Bench {
         document.addEventListener("keydown", (event) => {
             if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void this.run();
         });
+        this.share.addEventListener("click", () => void this.shared());
         this.on.append(...known.backends.map((name) => h("option", { value: name }, BACKENDS[name])));
         if (!known.backends.includes("linux"))
             this.on.append(h("option", { disabled: true }, "on this kernel: needs a server run by root"));
@@ -101,13 +108,31 @@ export class Bench {
     }
 
     private layout(known: Known): HTMLElement[] {
+        const { name, watches, shares } = known.room;
+        const whose = watches ? "this page watches" : name;
+        const fields = h(
+            "details",
+            { class: "fields-fold" },
+            h("summary", {}, "All fields"),
+            this.builder.element,
+            this.estimate,
+        );
+        this.folds.set("All fields", fields);
+        this.folds.set("Sweep", this.sweep.element);
+        this.folds.set("Recordings", this.recordings.element);
+        this.folds.set("Scenario file", this.exchange.element);
+        const open = [...this.folds].map(([label, fold]) =>
+            h("button", { type: "button", class: "to", onclick: () => unfold(fold) }, label),
+        );
         const head = h(
             "header",
             { class: "live-head" },
-            h("h1", {}, "Dumbbell"),
-            this.exchange.gallery,
+            h("h1", {}, "Dumbbell", whose ? h("small", {}, ` ${whose}`) : null),
+            watches ? null : this.exchange.gallery,
+            watches ? null : h("nav", { class: "actions", "aria-label": "Tools" }, ...open),
             themeButton(),
         );
+        this.bar.hidden = this.stop.hidden = true;
         const actions = h(
             "div",
             { class: "actions" },
@@ -116,43 +141,77 @@ export class Bench {
             this.stop,
             this.again,
             this.keep,
+            shares ? this.share : null,
             h("label", {}, this.isEager, "run when a handle moves"),
             this.bar,
             this.left,
         );
-        const left = h(
-            "section",
-            { "aria-label": "Scenario" },
-            this.builder.element,
-            this.estimate,
-            this.recordings.element,
-            this.sweep.element,
-            this.exchange.element,
-        );
-        const right = h(
+        const result = h(
             "section",
             { "aria-label": "Result" },
-            actions,
+            watches ? null : actions,
             this.said,
             this.verdict,
             this.growing.element,
-            this.past.element,
             this.stage.element,
+            this.past.element,
             this.facts,
         );
+        const path = h(
+            "section",
+            { "aria-label": "Path" },
+            this.builder.sketch.element,
+            this.builder.sketch.editor,
+        );
+        const tools = h("section", { class: "tools", "aria-label": "Scenario" }, ...this.folds.values());
         const footer = h("footer", {}, `dumbbell ${known.version}. Ctrl+Enter runs.`);
-        return [head, h("div", { class: "bench" }, left, right), footer];
+        return watches ? [head, result, footer] : [head, path, result, tools, footer];
     }
 
     /** The scenario of the address, or one to begin with. */
     async begin(): Promise<void> {
         await this.past.load();
+        if (this.known.room.watches) return void this.followed();
         if (!(await this.exchange.fromAddress())) await this.checked();
         await this.run();
     }
 
+    /** Shows what whoever runs the class runs, and goes on so. */
+    private async followed(): Promise<void> {
+        let shown = "";
+        for (;;) {
+            try {
+                const { runs, jobs } = await api.runs();
+                const job = jobs.at(-1)?.id;
+                if (job) {
+                    await this.watch(job, ++this.starts);
+                    shown = job;
+                } else if (runs.length && runs[0].id !== shown) {
+                    shown = runs[0].id;
+                    await this.past.load(shown);
+                    await this.compare();
+                }
+                this.said.textContent = shown ? "" : "Nothing has run yet: what runs is shown here.";
+            } catch (error) {
+                this.said.textContent = (error as Error).message;
+            }
+            await new Promise((done) => setTimeout(done, WATCH_MS));
+        }
+    }
+
+    private async shared(): Promise<void> {
+        try {
+            for (const run of this.past.chosen) await api.share(run);
+            this.left.textContent = `All seats see ${this.past.chosen.join(", ")}.`;
+        } catch (error) {
+            this.refused(error as Error);
+        }
+    }
+
     private load(tables: Tables, base?: string): void {
         this.base = base;
+        this.last = null;
+        this.stage.fit();
         this.builder.load(tables);
         void this.checked();
     }
@@ -236,7 +295,7 @@ export class Bench {
                 return;
             }
             this.job = job;
-            this.stop.disabled = false;
+            this.stop.disabled = this.stop.hidden = false;
             this.sweep.say([]);
             await this.watch(job, number);
         } catch (error) {
@@ -253,7 +312,7 @@ export class Bench {
 
     private idle(): void {
         this.job = null;
-        this.stop.disabled = true;
+        this.stop.disabled = this.stop.hidden = this.bar.hidden = true;
         this.bar.value = 0;
         this.left.textContent = "";
     }
@@ -310,6 +369,8 @@ export class Bench {
         this.said.textContent = "";
         this.growing.clear();
         this.bar.value = 0;
+        this.bar.hidden = false;
+        this.stage.haunt(begin.runs.length === 1 && !this.under.length ? this.last : null);
         this.fade();
         const drawn = begin.runs.filter((one) => one.lines);
         const label = (i: number) => (begin.runs.length > 1 ? `run ${i + 1}` : begin.job);
@@ -348,6 +409,8 @@ export class Bench {
         this.under = runs.filter((run) => pinned.some((name) => run.label.includes(name)));
         const last = Math.max(...runs.map((run) => run.charts.cwnd?.x.at(-1) ?? 0), 0.001);
         this.stage.show(runs, Math.ceil(last * 10) / 10, last, false);
+        if (runs.length > 1) this.stage.haunt(null);
+        this.last = runs.length === 1 ? runs[0] : null;
         this.gone();
         const [made, gone] = scoped(() => facts(report));
         this.gone = gone;
@@ -363,13 +426,19 @@ function firsts(report: Report): Run[] {
 }
 
 function facts(report: Report): HTMLElement[] {
-    const warnings = report.warnings.map(({ text }) => h("li", {}, text));
     const part = (title: string, ...children: HTMLElement[]) =>
         children.length ? [h("section", { "aria-label": title }, h("h2", {}, title), ...children)] : [];
+    const warned = warnings(report.warnings);
     return [
-        ...(warnings.length ? part("Warnings", h("ul", { class: "warnings" }, ...warnings)) : []),
-        ...(report.table ? part("Figures", table(report)) : []),
+        ...(warned ? [warned] : []),
         ...(report.sweeps.figures.length ? part("What varies", sweeps(report)) : []),
-        ...part("Path", ...report.paths.slice(0, 1).map(path)),
+        ...(report.table ? part("Figures", table(report)) : []),
     ];
+}
+
+/** Opens a fold and goes there. */
+function unfold(fold: HTMLElement): void {
+    fold.setAttribute("open", "");
+    fold.scrollIntoView();
+    fold.querySelector("summary")?.focus({ preventScroll: true });
 }

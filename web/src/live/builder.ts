@@ -2,6 +2,7 @@
 import { h } from "../dom";
 import { Fields, type Form, type Handle, type Sweepable } from "./fields";
 import { read, write } from "./scenario";
+import { said, Sketch, type Part } from "./sketch";
 import type { Known, Problem, Tables } from "./api";
 
 const RATE: Handle = { low: 1, high: 10000, log: true, unit: "Mbps" };
@@ -12,6 +13,10 @@ const JITTER: Handle = { low: 0, high: 50, log: false, unit: "ms" };
 const DURATION: Handle = { low: 1, high: 600, log: true, unit: "s" };
 const START: Handle = { low: 0, high: 60, log: false, unit: "s" };
 
+const START_JITTER: Handle = { low: 0, high: 1000, log: false, unit: "ms" };
+
+/** Flow tables in the drawing; the fields have all. */
+const DRAWN_MAX = 6;
 /** Flows of a table, as far as a sweep suggests. */
 const COUNT_MAX = 1000;
 
@@ -19,7 +24,12 @@ const COUNT_MAX = 1000;
 const TABLES_MAX = 20;
 
 export class Builder {
+    /** All fields. */
     readonly element = h("div", { class: "builder" });
+    readonly sketch = new Sketch(() => this.add());
+    private flowGroups: HTMLElement[] = [];
+    private upFields: HTMLElement[] = [];
+    private runFields: HTMLElement[] = [];
     private fields: Fields;
     private readonly form: Form;
 
@@ -28,7 +38,13 @@ export class Builder {
         tables: Tables,
         changed: (isHandle: boolean) => void,
     ) {
-        this.form = { tables, changed };
+        this.form = {
+            tables,
+            changed: (isHandle) => {
+                this.sketch.say(this.parts());
+                changed(isHandle);
+            },
+        };
         this.fields = new Fields(this.form);
         this.draw();
     }
@@ -45,19 +61,103 @@ export class Builder {
 
     /** Fields that can be swept. */
     get sweepable(): Sweepable[] {
-        return this.fields.sweepable.filter(({ key }) => key !== "duration");
+        return this.fields.sweepable
+            .filter(({ key }) => key !== "duration")
+            .map((one) => ({ ...one, group: groupOf(one.key) }));
     }
 
     /** Messages beside their fields; returns those that belong to none. */
     say(problems: Problem[]): Problem[] {
-        return this.fields.say(problems);
+        const rest = this.fields.say(problems);
+        const wrong = [this.element, this.sketch.editor].flatMap((place) => [
+            ...place.querySelectorAll<HTMLElement>("[aria-invalid]"),
+        ]);
+        // A message in a fold is none.
+        const isHidden = (one: HTMLElement) => one.closest("details:not([open])") !== null;
+        if (wrong.length && wrong.every(isHidden) && !this.sketch.reveal(wrong[0]))
+            for (let at = wrong[0].closest("details"); at; at = at.parentElement!.closest("details"))
+                at.open = true;
+        return rest;
+    }
+
+    /** The parts of the drawing. */
+    private parts(): Part[] {
+        const { tables } = this;
+        const frames = (...keys: string[]) => keys.flatMap((key) => this.fields.frame(key) ?? []);
+        const flows = (Array.isArray(tables.flow) ? tables.flow : []) as Tables[];
+        const jitter = said(tables, "path.jitter.spread", "");
+        const up = said(tables, "path.up.rate", "");
+        const seeds = said(tables, "repetitions", "1");
+        return [
+            ...flows.slice(0, DRAWN_MAX).map((_, i) => ({
+                id: `flow${i}`,
+                name: `Flow ${i + 1}`,
+                lines: this.flowLines(i),
+                fields: () => this.flowGroups.slice(i, i + 1),
+            })),
+            {
+                id: "queue",
+                name: "Buffer and queue discipline",
+                lines: [said(tables, "path.buffer", "no buffer"), said(tables, "path.qdisc", "fifo")],
+                fields: () => frames("path.buffer", "path.qdisc"),
+            },
+            {
+                id: "rate",
+                name: "Rate of the link",
+                lines: [said(tables, "path.rate", "no rate")],
+                fields: () => frames("path.rate"),
+            },
+            {
+                id: "delay",
+                name: "Delay",
+                lines: [`RTT ${said(tables, "path.rtt", "?")}`, ...(jitter ? [`jitter ${jitter}`] : [])],
+                fields: () => frames("path.rtt", "path.jitter.spread"),
+            },
+            {
+                id: "loss",
+                name: "Random loss",
+                lines: [`loss ${said(tables, "path.loss", "0%")}`],
+                fields: () => frames("path.loss"),
+            },
+            {
+                id: "up",
+                name: "The way back",
+                lines: ["way back", up || "no limit"],
+                fields: () => this.upFields,
+            },
+            {
+                id: "run",
+                name: "Duration, seed, repetitions",
+                lines: [said(tables, "duration", "?"), ...(seeds === "1" ? [] : [`${seeds} runs`])],
+                fields: () => this.runFields,
+            },
+        ];
+    }
+
+    private flowLines(i: number): string[] {
+        const { tables } = this;
+        const at = `flow[${i}]`;
+        const count = said(tables, `${at}.count`, "1");
+        const facts = [
+            ["rtt", "RTT "],
+            ["start", "from "],
+        ].flatMap(([key, word]) => {
+            const text = said(tables, `${at}.${key}`, "");
+            return text ? [word + text] : [];
+        });
+        const up = said(tables, `${at}.direction`, "down") === "up" ? ["up"] : [];
+        const name = said(tables, `${at}.cca`, "?");
+        return [count === "1" ? name : `${count} × ${name}`, ...facts, ...up];
     }
 
     draw(): void {
         const focused = (document.activeElement as HTMLElement | null)?.dataset?.key;
         this.fields = new Fields(this.form);
         this.element.replaceChildren(this.path(), this.up(), this.flows(), this.run());
-        if (focused) this.element.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+        this.sketch.draw(this.parts());
+        if (focused)
+            for (const place of [this.element, this.sketch.editor])
+                place.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
     }
 
     private path(): HTMLElement {
@@ -75,20 +175,13 @@ export class Builder {
 
     private up(): HTMLElement {
         const f = this.fields;
-        const details = h(
-            "details",
-            { open: read(this.tables, "path.up") !== undefined },
-            h("summary", {}, "The way up (acknowledgements, and flows that go up)"),
-            h(
-                "div",
-                { class: "fields" },
-                f.text("Rate up", "path.up.rate", "no limit", RATE),
-                f.text("Buffer up", "path.up.buffer", "such as 1bdp", BUFFER),
-                f.choice("Queue discipline up", "path.up.qdisc", this.known.qdiscs, "fifo"),
-                f.text("Random loss up", "path.up.loss", "0%", LOSS),
-            ),
-        );
-        return details;
+        this.upFields = [
+            f.text("Rate up", "path.up.rate", "no limit", RATE),
+            f.text("Buffer up", "path.up.buffer", "such as 1bdp", BUFFER),
+            f.choice("Queue discipline up", "path.up.qdisc", this.known.qdiscs, "fifo"),
+            f.text("Random loss up", "path.up.loss", "0%", LOSS),
+        ];
+        return group("The way back, of acknowledgements and flows that go up", ...this.upFields);
     }
 
     private flows(): HTMLElement {
@@ -99,7 +192,8 @@ export class Builder {
             flows.length > TABLES_MAX
                 ? `${flows.length - TABLES_MAX} more [[flow]] tables are in the text.`
                 : "";
-        return h("div", {}, ...made, h("p", {}, add, " ", more));
+        this.flowGroups = made;
+        return h("div", { class: "flows" }, ...made, h("p", {}, add, " ", more));
     }
 
     private flow(i: number, count: number): HTMLElement {
@@ -148,13 +242,14 @@ export class Builder {
     private run(): HTMLElement {
         const f = this.fields;
         f.whose = "";
-        return group(
-            "Run",
+        this.runFields = [
             f.text("Duration", "duration", "such as 20s", DURATION),
             f.text("Seed", "seed", "1"),
             f.text("Repetitions", "repetitions", "1"),
             f.text("Name", "name", "scenario"),
-        );
+            f.text("Start jitter", "host.start_jitter", "0ms", START_JITTER),
+        ];
+        return group("Run and host", ...this.runFields);
     }
 
     private add(): void {
@@ -172,6 +267,13 @@ export class Builder {
         this.draw();
         this.form.changed(false);
     }
+}
+
+/** Which fields a field is among when one is chosen for a sweep. */
+function groupOf(key: string): string {
+    if (key.includes(".params.")) return "Parameters of controllers";
+    if (key.startsWith("flow[")) return "Flows";
+    return key.startsWith("path.") ? "Path" : "Host";
 }
 
 function group(title: string, ...fields: (HTMLElement | null)[]): HTMLElement {

@@ -3,12 +3,24 @@ import type { Chart, Run } from "../types";
 import type { News } from "./api";
 
 const NAMES = ["goodput", "throughput", "cwnd", "inflight", "rtt"];
+/** Rates are means over the bins of the finished chart: what arrives in a burst is no rate of a moment. */
+const RATES = 2;
+
+/** The sum of a line's rates over time in the bin that is not full. */
+interface Bin {
+    number: number;
+    sums: number[];
+    last: number;
+}
 
 export class Coming {
     readonly run: Run;
     /** How far its points reach, seconds. */
     at = 0;
     private readonly link: number | null;
+    private readonly width: number;
+    private readonly from: number;
+    private readonly bins: Bin[] = [];
 
     constructor(
         number: number,
@@ -18,6 +30,8 @@ export class Coming {
         readonly duration = begun.duration_s,
     ) {
         this.link = begun.rate_mbps ?? null;
+        this.width = begun.bin_s ?? 1;
+        this.from = begun.from_s ?? 0;
         const lines = begun.lines ?? [];
         const chart = (): Chart => ({ x: [], y: lines.map(() => []), width: 1 });
         this.run = {
@@ -28,6 +42,7 @@ export class Coming {
             states: [],
             charts: Object.fromEntries(NAMES.map((name) => [name, chart()])),
         };
+        for (const name of NAMES.slice(0, RATES)) this.run.charts[name].bin = this.width;
         this.run.charts.queue = { x: [], y: [[]], width: 1, drops: [], marks: [] };
         if (this.link !== null) this.run.charts.goodput.rate = [];
         this.run.charts.inflight.bdp = begun.bdp;
@@ -36,7 +51,10 @@ export class Coming {
 
     take(points: NonNullable<News["points"]>): void {
         for (const [t, flow, ...values] of points.samples) {
-            NAMES.forEach((name, i) => this.put(this.run.charts[name], t!, flow!, values[i]));
+            this.fill(t!, flow!, values);
+            NAMES.slice(RATES).forEach((name, i) =>
+                this.put(this.run.charts[name], t!, flow!, values[i + RATES]),
+            );
             this.at = Math.max(this.at, t!);
         }
         const { queue } = this.run.charts;
@@ -47,6 +65,23 @@ export class Coming {
             queue.marks!.push(marks);
             this.at = Math.max(this.at, t);
         }
+    }
+
+    /** Adds the rates of a line since its last point to its bin, and draws the bin when it is full. */
+    private fill(t: number, flow: number, rates: (number | null)[]): void {
+        const bin = (this.bins[flow] ??= { number: 0, sums: Array(RATES).fill(0), last: this.from });
+        if (t <= this.from) return;
+        const span = t - Math.max(bin.last, this.from);
+        bin.sums.forEach((_, i) => (bin.sums[i] += (rates[i] ?? 0) * span));
+        bin.last = t;
+        if (t < this.from + (bin.number + 1) * this.width - 1e-9) return;
+        const whole = t - this.from - bin.number * this.width;
+        const middle = this.from + (bin.number + 0.5) * this.width;
+        NAMES.slice(0, RATES).forEach((name, i) =>
+            this.put(this.run.charts[name], middle, flow, bin.sums[i] / whole),
+        );
+        bin.number = Math.floor((t - this.from) / this.width + 1e-9);
+        bin.sums.fill(0);
     }
 
     private put(chart: Chart, t: number, flow: number, value: number | null): void {

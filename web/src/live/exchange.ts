@@ -29,16 +29,6 @@ export class Exchange {
         known: Known,
         private readonly calls: Calls,
     ) {
-        const select = h("select", { "aria-label": "Gallery" });
-        select.append(
-            h("option", { value: "" }, "Gallery …"),
-            ...known.gallery.map((one) => h("option", { value: one.name, title: one.summary }, one.name)),
-        );
-        const load = h(
-            "button",
-            { type: "button", onclick: () => void this.fromGallery(select.value) },
-            "Load",
-        );
         const browse = new Gallery(known.gallery, {
             gallery: (name) => this.fromGallery(name),
             load: (tables) => this.calls.load(tables),
@@ -47,8 +37,6 @@ export class Exchange {
         this.gallery = h(
             "div",
             { class: "actions" },
-            select,
-            load,
             browse.button,
             browse.element,
             this.button("Copy a link", () => void this.link()),
@@ -171,7 +159,7 @@ export class Exchange {
             const told =
                 `The link is copied${along && `, with ${along}`}. ` +
                 "Whoever gets it pastes it into Import on a page of their own.";
-            await navigator.clipboard.writeText(text).then(
+            await copied(text).then(
                 () => this.calls.say(told),
                 () => this.calls.say(text),
             );
@@ -185,4 +173,11 @@ export class Exchange {
         h("a", { href: url, download: `${this.name}.toml` }).click();
         setTimeout(() => URL.revokeObjectURL(url), 1000);
     }
+}
+
+/** Browsers let pages without TLS of another machine not write to the clipboard. */
+function copied(text: string): Promise<void> {
+    return navigator.clipboard
+        ? navigator.clipboard.writeText(text)
+        : Promise.reject(new Error("no clipboard"));
 }

@@ -22,6 +22,7 @@ export interface Sweepable {
     label: string;
     key: string;
     usual: string;
+    group?: string;
     handle?: Handle;
     /** Of a whole number, its smallest and its largest value. */
     ends?: [number, number];
@@ -55,7 +56,10 @@ export function written(value: number, unit: string): string {
 let count = 0;
 
 export class Fields {
-    private readonly places = new Map<string, { input: HTMLElement; error: HTMLElement }>();
+    private readonly places = new Map<
+        string,
+        { input: HTMLElement; error: HTMLElement; frame: HTMLElement }
+    >();
 
     /** The fields with numbers that were made. */
     readonly sweepable: Sweepable[] = [];
@@ -69,8 +73,16 @@ export class Fields {
         input.id = `field-${count}`;
         input.dataset.key = key;
         input.setAttribute("aria-describedby", error.id);
-        this.places.set(key, { input, error });
-        return h("div", { class: "field" }, h("label", { for: input.id }, label), input, ...more, error);
+        const frame = h(
+            "div",
+            { class: "field" },
+            h("label", { for: input.id }, label),
+            input,
+            ...more,
+            error,
+        );
+        this.places.set(key, { input, error, frame });
+        return frame;
     }
 
     text(label: string, key: string, hint: string, handle?: Handle, ends?: [number, number]): HTMLElement {
@@ -150,6 +162,11 @@ export class Fields {
             this.form.changed(false);
         });
         return this.framed(label, key, select);
+    }
+
+    /** The field of a key, with its label, handle and message. */
+    frame(key: string): HTMLElement | undefined {
+        return this.places.get(key)?.frame;
     }
 
     /** Puts each message beside its field, and returns those that belong to none. */

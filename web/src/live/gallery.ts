@@ -24,7 +24,7 @@ export class Gallery {
         private readonly known: Known["gallery"],
         private readonly calls: Calls,
     ) {
-        this.button = h("button", { type: "button", onclick: () => void this.open() }, "Browse");
+        this.button = h("button", { type: "button", onclick: () => void this.open() }, "Gallery");
         this.search.addEventListener("input", () => this.draw());
         const close = h("button", { type: "button", onclick: () => this.element.close() }, "Close");
         const head = h("div", { class: "actions" }, h("h2", {}, "Gallery"), this.search, close);

@@ -1,9 +1,10 @@
 // The charts of the runs on screen, and the clock that shows them: at the speed that is wished, paused, or at a time.
 import { Charted, type Panel } from "../chart";
 import { h } from "../dom";
+import { key } from "../figure";
 import { CHARTS, legend, panel } from "../overtime";
 import { states } from "../states";
-import { onTheme, scoped } from "../theme";
+import { ink, onTheme, scoped } from "../theme";
 import type { Run } from "../types";
 import { cut } from "./coming";
 
@@ -32,6 +33,11 @@ export class Stage {
         "aria-label": "Speed",
     });
     private readonly pace = h("output", {});
+    private readonly rescale = h("button", { type: "button" }, "Rescale");
+    /** The run before, pale below the one on screen. */
+    private ghost: Run | null = null;
+    /** Ends of the axes: they stay, so that two runs can be told apart by eye, until a value is beyond. */
+    private readonly tops = new Map<string, number>();
     private charted = new Map<string, Charted>();
     private shape = "";
     private runs: Run[] = [];
@@ -48,6 +54,8 @@ export class Stage {
     constructor(private readonly dashes: number[][]) {
         this.pause.addEventListener("click", () => this.setPaused(!this.isPaused));
         this.speed.addEventListener("input", () => this.paced());
+        this.rescale.title = "Axes stay as they are from run to run; this fits them to what is on screen";
+        this.rescale.addEventListener("click", () => this.fit());
         this.scrub.addEventListener("input", () => {
             this.setPaused(true);
             this.at = (Number(this.scrub.value) / 1000) * this.end;
@@ -61,14 +69,27 @@ export class Stage {
             this.clock,
             h("label", {}, "Speed ", this.speed),
             this.pace,
+            this.rescale,
         );
-        this.element = h("div", {}, controls, this.keys, this.place);
+        this.element = h("div", {}, this.keys, this.place, controls);
         this.paced();
         onTheme(() => {
             this.shape = "";
             this.isStale = true;
         });
         requestAnimationFrame((now) => this.tick(now));
+    }
+
+    /** Fit the axes to what is on screen. */
+    fit(): void {
+        this.tops.clear();
+        this.isStale = true;
+    }
+
+    /** What is on screen stays there, pale, below the run that comes; null takes it away. */
+    haunt(run: Run | null): void {
+        this.ghost = run;
+        this.isStale = true;
     }
 
     /** These runs, of which `there` seconds of `end` have come; `isNew` starts the clock again. */
@@ -117,13 +138,38 @@ export class Stage {
         this.scrub.value = String((1000 * this.at) / this.end);
         this.clock.textContent = `${this.at.toFixed(1)} of ${this.end} s`;
         const shown = this.runs.map((run) => cut(run, this.at, this.end));
-        const panels = CHARTS.map((one) => panel(one, shown, this.dashes));
+        const panels = CHARTS.map((one) => this.panel(one, shown));
         const shape = JSON.stringify([
             this.isLive,
             panels.map((one) => one?.series.map((line) => [line.label, line.colour, line.row])),
         ]);
         if (shape === this.shape) panels.forEach((one) => one && this.charted.get(one.name)?.update(one));
         else this.rebuild(panels, shape);
+    }
+
+    /** A chart of the runs above that of the run before, on an axis that stays. */
+    private panel(one: [string, string, string], shown: Run[]): Panel | null {
+        const made = panel(one, shown, this.dashes);
+        if (!made) return null;
+        const before = this.ghost && panel(one, [this.ghost], this.dashes);
+        const lines = made.series.filter((line) => line.row === undefined);
+        const most = Math.max(0, ...lines.flatMap((line) => line.y.map((value) => value ?? 0)));
+        const top = this.tops.get(one[0]);
+        const isBeyond = top !== undefined && most > top;
+        // The first run draws its own axis, which is kept when it has ended.
+        if (most > 0 && (isBeyond || (top === undefined && !this.isLive && this.at >= this.end)))
+            this.tops.set(one[0], most * 1.08);
+        made.top = this.tops.get(one[0]);
+        for (const line of before?.series ?? [])
+            if (line.isFlow || line.label === "queue")
+                made.series.push({
+                    ...line,
+                    label: `${line.label}, run before`,
+                    width: 1.2,
+                    isBefore: true,
+                    isFlow: true,
+                });
+        return made;
     }
 
     private rebuild(panels: (Panel | null)[], shape: string): void {
@@ -139,6 +185,7 @@ export class Stage {
         this.gone = gone;
         const made = [...this.charted.values()].map((one) => one.element);
         this.place.replaceChildren(...made, ...(bands ? [bands] : []));
-        this.keys.replaceChildren(...legend(this.runs, this.dashes));
+        const before = this.ghost ? [key("pale: the run before", `${ink()}70`, [], 1.2)] : [];
+        this.keys.replaceChildren(...legend(this.runs, this.dashes), ...before);
     }
 }

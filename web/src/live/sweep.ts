@@ -24,6 +24,11 @@ interface Calls {
 export class Sweep {
     readonly element: HTMLElement;
     private readonly key = h("select", {});
+    private readonly filter = h("input", {
+        type: "search",
+        placeholder: "such as buffer",
+        autocomplete: "off",
+    });
     private readonly from = field();
     private readonly to = field();
     private readonly steps = h("input", { type: "number", min: 2, max: STEPS.most, value: STEPS.usual });
@@ -43,6 +48,7 @@ export class Sweep {
             h("option", { value: "log" }, "equal factors"),
         );
         this.key.addEventListener("change", () => this.suggest());
+        this.filter.addEventListener("input", () => this.offer());
         this.start.addEventListener("click", () => this.calls.run(this.swept()));
         this.element = this.layout();
         this.element.addEventListener("toggle", () => this.offer());
@@ -61,6 +67,7 @@ export class Sweep {
             h(
                 "div",
                 { class: "fields" },
+                named("Search fields", this.filter),
                 named("Field", this.key),
                 named("Figure", this.metric),
                 named("From", this.from),
@@ -76,8 +83,16 @@ export class Sweep {
     /** The fields that there are now; the chosen one stays chosen. */
     offer(): void {
         const before = this.key.value;
-        const offered = this.calls.offered();
-        this.key.replaceChildren(...offered.map((one) => h("option", { value: one.key }, one.label)));
+        const word = this.filter.value.trim().toLowerCase();
+        const offered = this.calls
+            .offered()
+            .filter((one) => `${one.label} ${one.key} ${one.group}`.toLowerCase().includes(word));
+        const groups = [...new Set(offered.map((one) => one.group ?? ""))].map((label) => {
+            const mine = offered.filter((one) => (one.group ?? "") === label);
+            return h("optgroup", { label }, ...mine.map((one) => h("option", { value: one.key }, one.label)));
+        });
+        this.key.replaceChildren(...groups);
+        this.start.disabled = !offered.length;
         if (offered.some((one) => one.key === before)) this.key.value = before;
         else this.suggest();
     }
