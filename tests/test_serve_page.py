@@ -187,8 +187,8 @@ def test_a_link_a_file_and_the_gallery_bring_a_scenario(
     page.wait_for_function("() => document.querySelector('[data-key=\"path.rate\"]').value === '9Mbps'")
     assert desktop.field("flow[0].cca").input_value() == "bbr3"
 
-    page.get_by_label("Gallery").select_option("lossy-link")
-    page.get_by_role("button", name="Load").click()
+    page.get_by_role("button", name="Gallery", exact=True).click()
+    page.get_by_role("button", name="lossy-link", exact=True).click()
     page.wait_for_function("() => document.querySelector('[data-key=\"name\"]').value === 'lossy-link'")
     page.wait_for_function("() => document.querySelector('pre code').textContent.includes('dumbbell new lossy-link')")
 
@@ -214,8 +214,10 @@ def test_the_keyboard_alone_builds_runs_and_looks(desktop: Live) -> None:
     before = desktop.count()
     for _ in range(40):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.dataset.key") == "path.rtt":
+        if page.evaluate("document.activeElement.dataset.part") == "delay":
             break
+    page.keyboard.press("Enter")  # opens the part's fields, the first of which has the focus
+    assert page.evaluate("document.activeElement.dataset.key") == "path.rtt"
     page.keyboard.press("Control+A")
     page.keyboard.type("15ms")
     page.keyboard.press("Control+Enter")
