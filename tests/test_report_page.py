@@ -112,6 +112,22 @@ def test_axe_finds_nothing_serious(opened: Opened) -> None:
     assert serious(page) == []
 
 
+def test_a_sweep_begins_with_its_answer_and_one_runs_charts_are_folded(browser: Any, page_file: Path) -> None:
+    folder = page_file.parent / "sweep"
+    assert main(["report", str(folder)]) == 0
+    for size in SIZES:
+        opened = open_file(browser, folder / "report.html", size, "dark")
+        page = opened.page
+        first = page.locator(".verdict p").first.inner_text()
+        assert first.startswith("From buffer 0.5 BDP to 8 BDP") or "From buffer 0.5 BDP to 8 BDP" in first
+        assert page.locator("h2").first.inner_text() == "What varies"
+        assert page.locator("#time details").get_attribute("open") is None
+        assert page.locator("#time canvas").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
+        assert serious(page) == []
+        page.close()
+
+
 def test_every_value_of_a_sweep_stands_below_its_axis(desktop: Opened) -> None:
     figure = desktop.page.locator(
         "figure", has=desktop.page.get_by_role("heading", name="Goodput against Buffer (BDP)")

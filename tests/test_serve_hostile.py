@@ -247,7 +247,11 @@ def test_a_token_opens_its_own_room_and_nothing_of_another(tmp_path: Path) -> No
         assert server.ask(f"/api/document?run={shared}", headers=two)[0] == 200
         assert [run["id"] for run in json.loads(server.ask("/api/runs", headers=two)[2])["runs"]] == [shared]
         assert server.ask(f"/api/document?run={mine}", headers=watch)[0] == 200
-        for path, posted in (("start", {"tables": SCENARIO}), ("check", {"tables": SCENARIO}), ("share", {"run": mine})):
+        for path, posted in (
+            ("start", {"tables": SCENARIO}),
+            ("check", {"tables": SCENARIO}),
+            ("share", {"run": mine}),
+        ):
             assert server.ask(f"/api/{path}", posted, headers=watch)[0] == 403
 
 

@@ -284,6 +284,8 @@ export class Charted {
     }
 
     private onKey(event: KeyboardEvent): void {
+        // The focus may come before the browser tells that the chart is in view.
+        this.refresh();
         const plot = this.plot;
         if (!plot) return;
         const { min, max } = plot.scales.x as { min: number; max: number };

@@ -147,7 +147,7 @@ export class Builder {
         const count = said(tables, `${at}.count`, "1");
         const facts = [
             ["rtt", "RTT "],
-            ["start", "from "],
+            ["start", "at "],
         ].flatMap(([key, word]) => {
             const text = said(tables, `${at}.${key}`, "");
             return text ? [word + text] : [];

@@ -91,9 +91,9 @@ export class Sketch {
                 onclick: () => this.choose(this.open === one.id ? "" : one.id),
             },
             icon(one.id),
+            h("span", { class: "unseen" }, `${one.name}: `),
             h("span", { class: "lines" }, ...lines(one)),
         );
-        button.setAttribute("aria-label", `${one.name}: ${one.lines.join(", ")}`);
         this.buttons.set(one.id, button);
         return button;
     }
