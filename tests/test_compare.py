@@ -174,7 +174,7 @@ def test_three_back_ends_are_held_against_the_first(
     register(monkeypatch, twin=sim.run, half=halved)
     (tmp_path / "x.toml").write_text(SCENARIO.replace(', "2bdp"', ""))
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--on", "sim,twin,half", "--out", str(tmp_path / "out")]) == 1
-    [utilization] = [line for line in capsys.readouterr().out.splitlines() if "utilization" in line]
+    [utilization] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  utilization")]
     reference, twin, half = (float(word) for word in utilization.split()[1:4])
     assert (twin, half) == (reference, pytest.approx(reference / 2, rel=0.01))
     assert utilization.endswith("* half")
@@ -205,7 +205,7 @@ def test_three_back_ends_that_have_different_figures_are_printed_line_by_line(
     *text, line = capsys.readouterr().out.splitlines()
     (fct,) = (words for row in text if (words := row.split())[1:2] == ["fct_s"])
     assert (fct[3], fct[2]) == ("-", fct[4])
-    (completed,) = (row for row in text if "completed" in row)
+    (completed,) = (row for row in text if row.startswith("  ") and "completed" in row)
     assert completed.split()[2:5] == ["1", "0", "1"]
     assert completed.endswith("* unended")
     found = {figure["name"]: figure for figure in json.loads(line)["figures"]}
@@ -327,7 +327,10 @@ def test_runs_that_agree_without_a_picture_have_status_0(
     given = ["compare", str(tmp_path / "x.toml"), "--on", "sim,twin", "--plot", "states"]
     assert cli.main([*given, "--cca", str(tmp_path / "mine.py"), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr()
-    assert "2 of 2 runs agree; 0 pictures in" in printed.out
+    assert "0 pictures in" in printed.out
+    assert printed.out.splitlines()[-1] == (
+        "sim against twin: 2 of 2 combinations agree (one seed, so chance is not told apart)"
+    )
     assert "x_buffer=1bdp: no picture: no flow has states of its controller" in printed.err
 
 

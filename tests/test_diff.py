@@ -8,6 +8,7 @@ import json
 import re
 import statistics
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -16,7 +17,8 @@ import pytest
 import dumbbell
 from conftest import SWEEP
 from dumbbell.cli import main
-from dumbbell.results.statistic import difference_interval, mean_interval, paired_interval
+from dumbbell.judge.change import Change, outcome
+from dumbbell.results.statistic import Interval, difference_interval, mean_interval, paired_interval
 
 
 def test_a_change_is_that_of_pairs_of_repetitions_with_the_same_seed(show: Any, sweep: Path, tmp_path: Path) -> None:
@@ -71,9 +73,11 @@ def test_it_says_how_many_changes_are_clear_by_chance(show: Any, sweep: Path, tm
     dumbbell.run(dumbbell.from_text(f"seed = 77\n{SWEEP}"), tmp_path / "after")
     text = show("--diff", sweep, tmp_path / "after")
     marked = sum(line.rstrip().endswith("*") for line in text.splitlines())
-    said = re.search(r"(\d+) of (\d+) intervals excludes? zero; where nothing changed, about (\d+) of", text)
+    said = re.fullmatch(
+        r"(\d+) of (\d+) figures moved \(about (\d+) by chance\): (no change shown|changed)", text.splitlines()[-1]
+    )
     assert said
-    assert [int(word) for word in said.groups()] == [marked, int(said[2]), max(round(int(said[2]) / 20), 1)]
+    assert [int(word) for word in said.groups()[:3]] == [marked, int(said[2]), max(round(int(said[2]) / 20), 1)]
 
 
 def test_the_parts_of_the_runs_and_their_numbers_are_those_of_the_folders(show: Any, tmp_path: Path) -> None:
@@ -115,10 +119,58 @@ def test_changes_as_csv_are_those_of_json(show: Any, sweep: Path) -> None:
     assert [float(first[name]) for name in ("before", "after", "change")] == [line["before"], line["after"], 0.0]
 
 
-@pytest.mark.parametrize("option", [["--runs"], ["--sort", "goodput"], ["--reverse"], ["--where", "goodput > 1"]])
+@pytest.mark.parametrize("option", [["--runs"], ["--sort", "goodput"], ["--reverse"]])
 def test_options_of_one_table_are_refused(sweep: Path, option: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "--diff", str(sweep), str(sweep), *option]) == 2
     assert f"{option[0]}: " in capsys.readouterr().err
+
+
+def change(mean: float, half_width: float, n: int = 5) -> Change:
+    row: Any = SimpleNamespace(table=0, flow=0)
+    return Change(row, row, "goodput", Interval(mean, half_width, n), is_paired=False)
+
+
+def test_few_intervals_beside_zero_among_many_are_no_change_and_one_far_from_it_is() -> None:
+    still = [change(0.1, 1.0)] * 95
+    assert outcome([*still, *[change(1.1, 1.0)] * 5]).text == (
+        "5 of 100 figures moved (about 5 by chance): no change shown"
+    )
+    assert outcome([*still, *[change(1.1, 1.0)] * 15]).word == "fails"
+    assert outcome([*still, change(9.0, 1.0)]).text == "1 of 96 figures moved (about 5 by chance): changed"
+
+
+def test_single_runs_that_differ_are_unclear_and_equal_ones_no_change() -> None:
+    nan = float("nan")
+    assert outcome([change(0.1, nan, 1), change(0.0, nan, 1)]).text.startswith(
+        "1 of 2 figures differ, of one seed: uncl"
+    )
+    assert outcome([change(0.0, nan, 1)]).word == "holds"
+
+
+def test_scripts_are_told_by_the_status_whether_figures_changed(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = SWEEP.replace('"20ms"', '"40ms"')
+    assert slow != SWEEP
+    dumbbell.run(dumbbell.from_text(slow), tmp_path / "slow")
+    same, other = (["show", "--diff", str(sweep), str(folder)] for folder in (sweep, tmp_path / "slow"))
+    assert [main([*same, "--exit-status"]), main([*other, "--exit-status"]), main(other)] == [0, 1, 0]
+    assert capsys.readouterr().out.rstrip().endswith(": changed")
+    assert main(["show", str(sweep), "--exit-status"]) == 2
+
+
+def test_a_change_over_combinations_has_its_direction_and_conditions_choose_rows(
+    show: Any, sweep: Path, tmp_path: Path
+) -> None:
+    dumbbell.run(dumbbell.from_text(SWEEP.replace('"20ms"', '"40ms"')), tmp_path / "slow")
+    text = show("--diff", sweep, tmp_path / "slow", "--columns", "srtt")
+    assert re.search(
+        r"^cubic, srtt.*: up in (\d), down in 0 of \1 combinations, clear in \1; on average \+", text, re.M
+    )
+    every = show("--diff", sweep, tmp_path / "slow", "--json").splitlines()
+    some = show("--diff", sweep, tmp_path / "slow", "--json", "--where", "share > 0.5").splitlines()
+    assert 0 < len(some) < len(every)
+    assert set(some) <= set(every)
 
 
 def test_welchs_interval_of_a_worked_example() -> None:

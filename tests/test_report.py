@@ -105,7 +105,7 @@ def test_an_index_that_some_repetitions_lack_is_said_to_be_of_the_others(tmp_pat
     have = [sum(run.summary.jain is not None for run in runs) for _, runs in results.groups()]
     assert 0 < min(have) < 5
     made = document(gather([tmp_path / "out"], start_s=None, end_s=None, title=None), tmp_path / "x.html")
-    for said, n in zip(made["verdict"], have, strict=True):
+    for said, n in zip(made["told"], have, strict=True):
         assert re.search(rf"Jain's index is \S+( ± \S+)? in {n} of 5 repetitions, the others have none\.", said)
     some = f"in {2 * sum(n < 5 for n in have)} of 4 rows some repetitions have none, and the mean is of the others."
     assert any(note.startswith("Jain") and note.endswith(some) for note in made["table"]["notes"])
@@ -120,7 +120,7 @@ def test_the_verdict_of_a_sweep_names_the_extremes(sweep: Path, cli: Cli, tmp_pa
     lines = shown(cli, wide)
     shares = {line["vary"]["path.buffer"].removesuffix("bdp"): line["flows"][0]["share"] for line in lines}
     low, high = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
-    said = document(gather([wide], start_s=None, end_s=None, title=None), tmp_path / "x.html")["verdict"]
+    said = document(gather([wide], start_s=None, end_s=None, title=None), tmp_path / "x.html")["told"]
     assert said[1] == (
         f"CUBIC got {shares[low] * 100:.1f} % (buffer {low} BDP) to {shares[high] * 100:.1f} % (buffer {high} BDP) of the"
         " bytes."
@@ -237,7 +237,9 @@ def test_two_folders_stand_on_one_axis_with_what_changed(sweep: Path, tmp_path: 
     assert found["table"]["keys"][0] == "folder"
     figure = next(one for one in found["sweeps"]["figures"] if one["metric"] == "share")["forms"][0]
     assert {row["label"] for panel in figure["panels"] for row in panel["rows"]} >= {"CUBIC, folder sweep"}
-    shift = found["changes"]["rows"][0]
+    changes = [*found["changes"]["rows"], *found["changes"]["still"]]
+    shift = next(change for change in changes if change["figure"] == "goodput, Mbit/s")
+    assert (found["kind"], found["verdict"]) == ("difference", [found["changes"]["text"]])
     lines = [json.loads(line) for line in cli("show", "--diff", "--json", sweep, tmp_path / "slow").stdout.splitlines()]
     assert lines
     mean = {
@@ -288,7 +290,7 @@ def test_the_verdict_of_a_sweep_finds_flows_by_their_table(tmp_path: Path) -> No
     runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "chance")
     having = [any(flow.name == "short" for flow in run.plan.flows) for run in runs if run.repetition == 0]
     assert not all(having), "a first repetition lacks a table"
-    said = document(gather([tmp_path / "chance"], start_s=None, end_s=None, title=None), tmp_path / "x.html")["verdict"]
+    said = document(gather([tmp_path / "chance"], start_s=None, end_s=None, title=None), tmp_path / "x.html")["told"]
     assert said
     short, long = (next(line for line in said if line.startswith(f"{name} got")) for name in ("short", "long"))
     assert float(short.split()[2]) < 5

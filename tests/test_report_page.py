@@ -74,7 +74,7 @@ def test_one_run_of_each_folder_is_drawn_at_first_whatever_their_names(browser: 
     assert main(["report", str(tmp_path / "A"), str(tmp_path / "B"), "-o", str(tmp_path / "ab.html")]) == 0
     opened = open_file(browser, tmp_path / "ab.html", "desktop", "light")
     try:
-        opened.page.wait_for_selector("#time canvas")
+        unfold(opened.page)
         chosen = opened.page.locator("#time fieldset.runs label:has(input:checked)").all_inner_texts()
         assert [label.split(",")[0].strip() for label in chosen] == ["A", "B"], chosen
     finally:
@@ -83,10 +83,12 @@ def test_one_run_of_each_folder_is_drawn_at_first_whatever_their_names(browser: 
 
 def test_the_page_shows_every_section_and_asks_for_nothing(opened: Opened, page_file: Path) -> None:
     page = opened.page
-    page.wait_for_selector("#time canvas")
+    unfold(page)
     heads = page.locator("h2").all_inner_texts()
+    (time,) = [head for head in heads if head.startswith("Over time: ")]
+    assert "of 13 runs)" in time, time
     assert [head for head in heads if not head.startswith("From ")] == [
-        "Warnings", "Path", "Figures", "Over time", "What varies", "Distributions", "Repetitions", "Where this comes from",
+        "What varies", "Figures", "Repetitions", "Distributions", "Path", time, "Where this comes from",
     ]  # fmt: skip
     assert page.locator("#time canvas").count() == 6
     assert page.locator("#path svg[role=img]").count() == 2
@@ -97,11 +99,33 @@ def test_the_page_shows_every_section_and_asks_for_nothing(opened: Opened, page_
     assert page.title() == "sweep, many · Dumbbell"
 
 
+def unfold(page: Any) -> None:
+    """Open the charts of one run, which come last."""
+    page.evaluate("for (const one of document.querySelectorAll('details.folded')) one.open = true")
+    page.wait_for_selector("#time canvas")
+
+
 def test_axe_finds_nothing_serious(opened: Opened) -> None:
     page = opened.page
-    page.wait_for_selector("#time canvas")
+    unfold(page)
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     assert serious(page) == []
+
+
+def test_a_sweep_begins_with_its_answer_and_one_runs_charts_are_folded(browser: Any, page_file: Path) -> None:
+    folder = page_file.parent / "sweep"
+    assert main(["report", str(folder)]) == 0
+    for size in SIZES:
+        opened = open_file(browser, folder / "report.html", size, "dark")
+        page = opened.page
+        first = page.locator(".verdict p").first.inner_text()
+        assert first.startswith("From buffer 0.5 BDP to 8 BDP") or "From buffer 0.5 BDP to 8 BDP" in first
+        assert page.locator("h2").first.inner_text() == "What varies"
+        assert page.locator("#time details").get_attribute("open") is None
+        assert page.locator("#time canvas").count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
+        assert serious(page) == []
+        page.close()
 
 
 def test_every_value_of_a_sweep_stands_below_its_axis(desktop: Opened) -> None:
@@ -135,6 +159,7 @@ def test_the_keyboard_alone_sorts_the_table_and_moves_through_a_chart(desktop: O
     page.keyboard.press("Enter")
     assert goodputs() == sorted(goodputs())
 
+    unfold(page)
     chart = page.locator("#time [role=application]").first
     chart.focus()
     page.keyboard.press("ArrowRight")
@@ -148,6 +173,7 @@ def test_the_keyboard_alone_sorts_the_table_and_moves_through_a_chart(desktop: O
 
 def test_chosen_runs_are_drawn_one_over_the_other(desktop: Opened) -> None:
     page = desktop.page
+    unfold(page)
     boxes = page.locator("#time fieldset input")
     before = page.locator("#time .keys").first.locator(".key").count()
     page.evaluate("document.querySelector('#time details').open = true")
@@ -158,10 +184,12 @@ def test_chosen_runs_are_drawn_one_over_the_other(desktop: Opened) -> None:
 
 def test_a_figure_is_saved_as_png_svg_and_csv(desktop: Opened, tmp_path: Path) -> None:
     page = desktop.page
+    unfold(page)
     for section in ("#time", "#sweep"):
         figure = page.locator(f"{section} figure").first
         for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg"), ("CSV", b"")):
             with page.expect_download() as waited:
+                figure.locator(".save summary").click()
                 figure.locator(f".save button:text-is('{kind}')").click()
             waited.value.save_as(tmp_path / "file")
             content = (tmp_path / "file").read_bytes()
@@ -196,6 +224,7 @@ def test_two_folders_share_a_reference_and_each_has_its_own_drops(browser: Any, 
     page_file = tmp_path / "page.html"
     assert main(["report", str(tmp_path / "one"), str(tmp_path / "two"), "-o", str(page_file)]) == 0
     opened = open_file(browser, page_file, "desktop", "light")
+    unfold(opened.page)
     keys = {
         one.locator("h3").inner_text(): one.locator(".keys").first.locator(".key").all_inner_texts()
         for one in opened.page.locator("#time figure").all()

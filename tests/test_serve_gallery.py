@@ -49,7 +49,7 @@ def test_what_is_no_figure_is_refused(server: Server, name: str) -> None:
 
 def test_a_scenario_is_found_by_a_word_and_loaded(live: Live) -> None:
     page = live.page
-    page.get_by_role("button", name="Browse").press("Enter")
+    page.get_by_role("button", name="Gallery", exact=True).press("Enter")
     assert page.locator(".gallery li button").count() >= len(gallery.entries())
     page.keyboard.type("parking")  # the search has the focus
     page.get_by_role("button", name="parking-lot", exact=True).press("Enter")
@@ -60,7 +60,7 @@ def test_a_scenario_is_found_by_a_word_and_loaded(live: Live) -> None:
 
 def test_a_case_of_a_papers_figure_is_found_loaded_and_run(live: Live) -> None:
     page = live.page
-    page.get_by_role("button", name="Browse").press("Enter")
+    page.get_by_role("button", name="Gallery", exact=True).press("Enter")
     page.wait_for_selector(".gallery details")
     page.keyboard.type("borgli/fig4")
     page.get_by_role("button", name="Fig. 4", exact=True).press("Enter")
@@ -76,7 +76,7 @@ def test_a_case_of_a_papers_figure_is_found_loaded_and_run(live: Live) -> None:
 
 def test_axe_finds_nothing_serious_in_the_gallery(live: Live) -> None:
     page = live.page
-    page.get_by_role("button", name="Browse").press("Enter")
+    page.get_by_role("button", name="Gallery", exact=True).press("Enter")
     page.wait_for_selector(".gallery details")
     page.keyboard.type("borgli/fig4")
     page.get_by_role("button", name="Fig. 4", exact=True).press("Enter")
@@ -87,9 +87,9 @@ def test_axe_finds_nothing_serious_in_the_gallery(live: Live) -> None:
 
 def test_escape_leaves_the_gallery_as_it_was(live: Live) -> None:
     page = live.page
-    page.get_by_role("button", name="Browse").press("Enter")
+    page.get_by_role("button", name="Gallery", exact=True).press("Enter")
     page.keyboard.type("no such word")
     assert page.locator(".gallery").inner_text().endswith("Nothing has this word.")
     page.keyboard.press("Escape")
     assert not page.locator("dialog").evaluate("one => one.open")
-    assert page.evaluate("document.activeElement.textContent") == "Browse"
+    assert page.evaluate("document.activeElement.textContent") == "Gallery"

@@ -219,3 +219,55 @@ def test_a_folder_that_somebody_made_their_own_is_not_pruned(tmp_path: Path, how
         os.utime(folder / prune.MADE, (0, 0))
     prune.prune(tmp_path, prune.Keep(0, 0), set())
     assert kept.exists()
+
+
+# --- seats ----------------------------------------------------------------------------------------
+
+
+def test_a_token_opens_its_own_room_and_nothing_of_another(tmp_path: Path) -> None:
+    with serving(tmp_path / "out", "--seats", "2", "--seat-time", "7s") as server:
+        links = dict(server.process.stdout.readline().strip().split(": ", 1) for _ in range(3))
+        assert list(links) == ["seat-1", "seat-2", "watch"]
+        one, two, watch = ({"X-Token": link.rpartition("=")[2]} for link in links.values())
+        known = json.loads(server.ask("/api/known", headers=one)[2])
+        assert (known["room"], known["limits"]["time_s"], known["backends"]) == (
+            {"name": "seat-1", "watches": False, "shares": False}, 7.0, ["sim"]
+        )  # fmt: skip
+        job = json.loads(server.ask("/api/start", {"tables": SCENARIO}, headers=one)[2])["job"]
+        server.ask(f"/api/stream?job={job}", headers=one)
+        assert (tmp_path / "out" / "seat-1" / job).is_dir()
+        for headers in (two, watch, {}):  # the last is the owner's
+            assert server.ask(f"/api/document?run={job}", headers=headers)[0] == 422
+            assert server.ask(f"/api/stream?job={job}", headers=headers)[0] == 422
+        mine = server.run(SCENARIO)[0]["begin"]["job"]
+        shared = f"shared:{mine}"
+        assert server.ask(f"/api/document?run={shared}", headers=two)[0] == 422
+        assert server.ask("/api/share", {"run": mine}, headers=two)[0] == 422  # a seat shares nothing
+        assert server.ask("/api/share", {"run": mine})[0] == 200
+        assert server.ask(f"/api/document?run={shared}", headers=two)[0] == 200
+        assert [run["id"] for run in json.loads(server.ask("/api/runs", headers=two)[2])["runs"]] == [shared]
+        assert server.ask(f"/api/document?run={mine}", headers=watch)[0] == 200
+        for path, posted in (
+            ("start", {"tables": SCENARIO}),
+            ("check", {"tables": SCENARIO}),
+            ("share", {"run": mine}),
+        ):
+            assert server.ask(f"/api/{path}", posted, headers=watch)[0] == 403
+
+
+def test_a_seat_has_few_jobs_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path / "out", "--seats", "1") as server:
+        token = {"X-Token": server.process.stdout.readline().strip().rpartition("=")[2]}
+        statuses = [server.ask("/api/start", {"tables": LONG}, headers=token)[0] for _ in range(4)]
+        assert statuses == [200, 200, 200, 422]
+
+
+def test_every_address_at_once_is_refused_and_the_host_is_that_of_the_option(tmp_path: Path, cli: Cli) -> None:
+    done = cli("serve", "--out", tmp_path / "out", "--host", "0.0.0.0")
+    assert done.returncode == 2
+    assert done.stderr.startswith('dumbbell: --host: got "0.0.0.0", wanted an address or a name of this machine')
+    with serving(tmp_path / "out", "--host", "127.0.0.2") as server:
+        assert server.url.startswith("http://127.0.0.2:")
+        with socket.create_connection(("127.0.0.2", server.port)) as client:
+            client.sendall(f"GET /api/known HTTP/1.1\r\nHost: evil.example:{server.port}\r\n\r\n".encode())
+            assert b" 421 " in client.recv(100)

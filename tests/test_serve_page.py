@@ -157,6 +157,7 @@ def test_runs_lie_over_each_other_and_make_one_report(desktop: Live) -> None:
         page.get_by_role("link", name="Report", exact=True).click()
     report = opened.value
     report.wait_for_selector("html[data-ready]")
+    report.evaluate("document.querySelector('#time details').open = true")
     assert report.locator("#time canvas").count() == 6
     assert report.locator("h2").first.inner_text()
 
@@ -187,8 +188,8 @@ def test_a_link_a_file_and_the_gallery_bring_a_scenario(
     page.wait_for_function("() => document.querySelector('[data-key=\"path.rate\"]').value === '9Mbps'")
     assert desktop.field("flow[0].cca").input_value() == "bbr3"
 
-    page.get_by_label("Gallery").select_option("lossy-link")
-    page.get_by_role("button", name="Load").click()
+    page.get_by_role("button", name="Gallery", exact=True).click()
+    page.get_by_role("button", name="lossy-link", exact=True).click()
     page.wait_for_function("() => document.querySelector('[data-key=\"name\"]').value === 'lossy-link'")
     page.wait_for_function("() => document.querySelector('pre code').textContent.includes('dumbbell new lossy-link')")
 
@@ -214,8 +215,10 @@ def test_the_keyboard_alone_builds_runs_and_looks(desktop: Live) -> None:
     before = desktop.count()
     for _ in range(40):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.dataset.key") == "path.rtt":
+        if page.evaluate("document.activeElement.dataset.part") == "delay":
             break
+    page.keyboard.press("Enter")  # opens the part's fields, the first of which has the focus
+    assert page.evaluate("document.activeElement.dataset.key") == "path.rtt"
     page.keyboard.press("Control+A")
     page.keyboard.type("15ms")
     page.keyboard.press("Control+Enter")
@@ -225,6 +228,50 @@ def test_the_keyboard_alone_builds_runs_and_looks(desktop: Live) -> None:
     chart.focus()
     page.keyboard.press("ArrowRight")
     assert " s: " in page.locator(".charts .readout").first.inner_text()
+
+
+def test_the_answer_is_above_the_fold_and_on_a_phone_before_the_form(browser: Any, server: Server) -> None:
+    for size, fold, first in (("desktop", 900, 3), ("phone", 844, 1)):
+        live = Live(browser, server, size, "light")
+        page = live.page
+        page.set_viewport_size({"width": 1400 if size == "desktop" else 390, "height": fold})
+        page.evaluate("document.querySelector('.fields-fold').open = false; scrollTo(0, 0)")
+        frames(page)
+        charts = [page.locator(".charts .drawing").nth(i).bounding_box() for i in range(first)]
+        heads = page.locator(".charts h3").all_inner_texts()[:3]
+        assert heads == ["Goodput", "RTT", "Time in the bottleneck's queue"]
+        assert all(chart["y"] + (chart["height"] if size == "desktop" else 0) < fold for chart in charts), charts
+        assert len({round(chart["y"]) for chart in charts}) == 1
+        assert not page.locator("progress").is_visible()
+        live.page.close()
+
+
+def test_the_drawing_is_the_builder_and_the_axes_and_the_run_before_stay(desktop: Live) -> None:
+    page = desktop.page
+    page.evaluate("document.querySelector('.fields-fold').open = false")
+    queue = page.get_by_role("button", name="Buffer and queue discipline: 1bdp fifo")
+    queue.press("Enter")
+    assert queue.get_attribute("aria-expanded") == "true"
+    field = page.get_by_label("Buffer", exact=True)
+    before = desktop.count()
+    field.fill("0.5bdp")
+    page.keyboard.press("Control+Enter")
+    desktop.counted(before + 1)
+    assert "0.5bdp" in page.locator('[data-part="queue"]').inner_text()
+    page.get_by_text("pale: the run before").wait_for()
+    field.fill("nonsense")
+    desktop.wrong("path.buffer")
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.dataset.part") == "queue"
+    assert desktop.field("path.buffer").count() == 1  # the one field went back into the form
+
+
+def test_no_rate_is_above_the_links_without_a_word(desktop: Live) -> None:
+    page = desktop.page
+    page.get_by_role("button", name="Buffer and queue discipline").click()
+    page.get_by_label("Buffer", exact=True).fill("8bdp")
+    desktop.run()
+    page.locator(".charts figcaption", has_text="reach the application together with it").first.wait_for()
 
 
 def test_flows_are_added_with_parameters_and_removed(desktop: Live) -> None:

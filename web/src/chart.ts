@@ -193,6 +193,7 @@ export class Charted {
     readonly element: HTMLElement;
     private readonly place = h("div", { class: "drawing" });
     private readonly value = h("p", { class: "readout", "aria-live": "off" });
+    private readonly note = h("span", {});
     private plot: uPlot | null = null;
     /** Charts that nobody sees are not drawn again until somebody does. */
     private isSeen = true;
@@ -223,14 +224,13 @@ export class Charted {
         );
         this.place.addEventListener("keydown", (event) => this.onKey(event));
         const table = numbers(panel.name, savable.heads(), savable.rows);
-        const note = panel.note ? h("figcaption", {}, panel.note) : null;
+        this.note.textContent = panel.note;
         this.element = h(
             "figure",
             {},
             h("div", { class: "head" }, head, buttons(savable)),
             this.place,
-            this.keys(),
-            note,
+            h("figcaption", { class: "under" }, this.keys(), this.note),
             this.value,
             table,
         );
@@ -284,6 +284,8 @@ export class Charted {
     }
 
     private onKey(event: KeyboardEvent): void {
+        // The focus may come before the browser tells that the chart is in view.
+        this.refresh();
         const plot = this.plot;
         if (!plot) return;
         const { min, max } = plot.scales.x as { min: number; max: number };
@@ -307,6 +309,7 @@ export class Charted {
     /** The same lines with other points. */
     update(panel: Panel): void {
         this.panel = panel;
+        if (this.note.textContent !== panel.note) this.note.textContent = panel.note;
         this.isStale = true;
         if (this.isSeen) this.refresh();
     }

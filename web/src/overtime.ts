@@ -16,9 +16,12 @@ export const CHARTS: [string, string, string][] = [
     ["inflight", "In flight", "segments"],
 ];
 const GREY: Colour = ["#5f6670", "#a4acb7"];
-const DROPS: Colour = ["#D55E00", "#D55E00"];
-const MARKS: Colour = ["#009E73", "#009E73"];
-const QUEUE: Colour = ["#0072B2", "#3d97cc"];
+/** What is none of a flow has none of their colours. */
+const DROPS: Colour = ["#b3261e", "#ff8a80"];
+const MARKS: Colour = ["#0b7a75", "#4cc3bb"];
+const QUEUE: Colour = ["#333a44", "#c9ced6"];
+/** A rate above the link's by this part is explained. */
+const ABOVE = 1.02;
 /** Runs that are drawn at first. */
 const FIRST = 2;
 
@@ -115,6 +118,10 @@ export function panel(
         else lines(chart, runs, r, series, bands, dashes);
         references(chart, id, name(runs, run, ""), series);
         if (chart.bin) notes.add(`Means over ${chart.bin} s.`);
+        if (id === "goodput" && isAbove(chart))
+            notes.add(
+                "Above the link's rate: bytes that waited for a retransmission reach the application together with it, or a token bucket let a burst through.",
+            );
         if (chart.width > 1)
             notes.add(
                 `Of every ${chart.width} points the smallest and the largest are drawn; the tables have all.`,
@@ -130,6 +137,11 @@ export function panel(
         note: [...notes].join(" "),
         keys: series.filter((one) => !one.isFlow && one.width !== 0),
     };
+}
+
+/** Whether a line is above the link's rate somewhere. */
+function isAbove(chart: Chart): boolean {
+    return chart.y.some((row) => row.some((value, i) => value! > ABOVE * (chart.rate?.[i] ?? Infinity)));
 }
 
 function lines(

@@ -39,7 +39,11 @@ export function page(report: Report): HTMLElement[] {
             title: "What varies",
             content: () => (varied.figures.length + varied.notes.length ? [sweeps(report)] : []),
         },
-        { id: "figures", title: "Figures", content: () => (report.table ? [table(report)] : []) },
+        {
+            id: "figures",
+            title: "Figures",
+            content: () => (report.table ? [...told(report), table(report)] : []),
+        },
         {
             id: "repetitions",
             title: "Repetitions",
@@ -74,6 +78,10 @@ export function page(report: Report): HTMLElement[] {
         ...made.map((one) => one.element),
         h("footer", {}, `Made by ${report.made}.`),
     ];
+}
+
+function told({ told }: Report): Child[] {
+    return told.map((sentence) => h("p", { class: "note" }, sentence));
 }
 
 /** Which run, of how many, a report of many shows over time at first. */

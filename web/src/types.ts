@@ -204,7 +204,10 @@ export interface Report {
     dashes: number[][];
     folders: string[];
     kind: "run" | "sweep" | "comparison" | "difference";
+    /** The answer. */
     verdict: string[];
+    /** Who got what in each combination, or what the smallest and largest are. */
+    told: string[];
     comparison: Comparison | null;
     /** `more`: texts that differ from the first by their numbers alone. */
     warnings: { text: string; more: string[]; runs: string[]; count: number }[];

@@ -29,7 +29,7 @@ def answer(gathered: Gathered, changes: Mapping[str, Any] | None) -> dict[str, A
     """The kind of the report, its sentences, the figure that it is about, and the verdicts of a comparison."""
     runs = gathered.runs
     if not runs:
-        return {"kind": "run", "sentences": [], "lead": "", "comparison": None}
+        return {"kind": "run", "sentences": [], "told": [], "lead": "", "comparison": None}
     told = words.verdict(runs)
     compared = _compared(gathered)
     trend = trends.sentences(runs)
@@ -40,7 +40,8 @@ def answer(gathered: Gathered, changes: Mapping[str, Any] | None) -> dict[str, A
         kind, sentences = "difference", [changes["text"]]
     elif len({run.result.experiment for run in runs}) > 1:
         kind, sentences = "sweep", trend or told
-    return {"kind": kind, "sentences": sentences, "lead": trends.lead(runs), "comparison": compared}
+    rest = [] if sentences == told else told
+    return {"kind": kind, "sentences": sentences, "told": rest, "lead": trends.lead(runs), "comparison": compared}
 
 
 def _compared(gathered: Gathered) -> dict[str, Any] | None:

@@ -47,6 +47,7 @@ def document(gathered: Gathered, out: Path) -> dict[str, Any]:
         "folders": [folder.name for folder in gathered.folders],
         "kind": said["kind"],
         "verdict": said["sentences"],
+        "told": said["told"],
         "comparison": said["comparison"],
         "warnings": warnings(gathered),
         "paths": route.paths([run.result for run in runs]),

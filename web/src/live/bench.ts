@@ -118,7 +118,7 @@ export class Bench {
             this.estimate,
         );
         this.folds.set("All fields", fields);
-        this.folds.set("Sweep", this.sweep.element);
+        this.folds.set("Sweep a field", this.sweep.element);
         this.folds.set("Recordings", this.recordings.element);
         this.folds.set("Scenario file", this.exchange.element);
         const open = [...this.folds].map(([label, fold]) =>

@@ -92,43 +92,50 @@ export class Builder {
             ...flows.slice(0, DRAWN_MAX).map((_, i) => ({
                 id: `flow${i}`,
                 name: `Flow ${i + 1}`,
+                place: "flow" as const,
                 lines: this.flowLines(i),
                 fields: () => this.flowGroups.slice(i, i + 1),
             })),
             {
                 id: "queue",
                 name: "Buffer and queue discipline",
+                place: "way",
                 lines: [said(tables, "path.buffer", "no buffer"), said(tables, "path.qdisc", "fifo")],
                 fields: () => frames("path.buffer", "path.qdisc"),
             },
             {
                 id: "rate",
                 name: "Rate of the link",
+                place: "way",
                 lines: [said(tables, "path.rate", "no rate")],
                 fields: () => frames("path.rate"),
             },
             {
                 id: "delay",
                 name: "Delay",
+                place: "way",
                 lines: [`RTT ${said(tables, "path.rtt", "?")}`, ...(jitter ? [`jitter ${jitter}`] : [])],
                 fields: () => frames("path.rtt", "path.jitter.spread"),
             },
             {
                 id: "loss",
                 name: "Random loss",
+                place: "way",
                 lines: [`loss ${said(tables, "path.loss", "0%")}`],
                 fields: () => frames("path.loss"),
             },
             {
                 id: "up",
                 name: "The way back",
-                lines: ["way back", up || "no limit"],
+                place: "beside",
+                lines: ["← way back", up || "no limit"],
                 fields: () => this.upFields,
             },
             {
                 id: "run",
                 name: "Duration, seed, repetitions",
-                lines: [said(tables, "duration", "?"), ...(seeds === "1" ? [] : [`${seeds} runs`])],
+                place: "beside",
+                lines: [`for ${said(tables, "duration", "?")}`, ...(seeds === "1" ? [] : [`${seeds} runs`])],
                 fields: () => this.runFields,
             },
         ];
@@ -140,7 +147,7 @@ export class Builder {
         const count = said(tables, `${at}.count`, "1");
         const facts = [
             ["rtt", "RTT "],
-            ["start", "from "],
+            ["start", "at "],
         ].flatMap(([key, word]) => {
             const text = said(tables, `${at}.${key}`, "");
             return text ? [word + text] : [];

@@ -7,6 +7,8 @@ import type { Tables } from "./api";
 export interface Part {
     id: string;
     name: string;
+    /** Among the senders, on the way, or beside it. */
+    place: "flow" | "way" | "beside";
     lines: string[];
     fields: () => HTMLElement[];
 }
@@ -44,13 +46,19 @@ export class Sketch {
         this.parts = parts;
         this.buttons.clear();
         const focused = (document.activeElement as HTMLElement | null)?.dataset?.part;
-        const of = (isFlow: boolean) =>
-            parts.filter((one) => one.id.startsWith("flow") === isFlow).map((one) => this.button(one));
         const more = h("button", { type: "button", class: "add", onclick: this.add }, "+ flow");
         const wire = () => h("span", { class: "wire", "aria-hidden": "true" });
-        const way = of(false).flatMap((button) => [wire(), button]);
+        const drawn = (place: Part["place"]) =>
+            parts.filter((one) => one.place === place).map((one) => this.button(one));
+        const way = drawn("way").flatMap((button) => [wire(), button]);
         const end = h("span", { class: "receivers" }, "receivers");
-        this.element.replaceChildren(h("div", { class: "senders" }, ...of(true), more), ...way, wire(), end);
+        this.element.replaceChildren(
+            h("div", { class: "senders" }, ...drawn("flow"), more),
+            ...way,
+            wire(),
+            end,
+            ...drawn("beside"),
+        );
         if (open) this.choose(open);
         if (focused) this.buttons.get(focused)?.focus();
     }
@@ -76,16 +84,16 @@ export class Sketch {
             "button",
             {
                 type: "button",
-                class: `part ${one.id.replace(/\d+$/, "")}`,
+                class: `part ${one.place}`,
                 "data-part": one.id,
                 "aria-expanded": "false",
                 "aria-controls": "part-editor",
                 onclick: () => this.choose(this.open === one.id ? "" : one.id),
             },
             icon(one.id),
+            h("span", { class: "unseen" }, `${one.name}: `),
             h("span", { class: "lines" }, ...lines(one)),
         );
-        button.setAttribute("aria-label", `${one.name}: ${one.lines.join(", ")}`);
         this.buttons.set(one.id, button);
         return button;
     }
