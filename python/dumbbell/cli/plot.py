@@ -79,7 +79,7 @@ def _folder(given: str | None, paper: str | None) -> tuple[Path, str | None]:
     if given is None and paper not in (None, *PAPER):
         given, paper = paper, "column"
     if given is None:
-        raise wrong("DIR", "", "the folder of a run or of a sweep")
+        raise ScenarioError("DIR", "wanted the folder of a run or of a sweep")
     return Path(given), paper
 
 
@@ -148,10 +148,9 @@ def file_stem(kind: str, asked: str | None, window: Mapping[str, str], given: Ma
         parts.append(f"run-{asked}")
     parts += [f"{name}-{value}" for name, value in window.items()]
     for option, value in given.items():
-        if isinstance(value, bool):
-            parts.append(option if value else "linear")
-        elif option != "metric" and option not in _LOOKS:
-            parts.append(f"{option}-{value}")
+        if option == "metric" or option in _LOOKS:
+            continue
+        parts.append(f"{option}-{value}" if not isinstance(value, bool) else option if value else "linear")
     return "".join(char if char.isalnum() or char in "-_.=," else "-" for char in "-".join(parts))
 
 

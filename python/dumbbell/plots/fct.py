@@ -310,7 +310,7 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
     style.plain_log(ax.xaxis, *ax.get_xlim(), text=lambda value: bytes_text(round(value)))
     style.plain_log(ax.yaxis, *ax.get_ylim())
     ax.set_xlabel("Size of the flow")
-    style.value_title(sheet, ax, "Slowdown (over size / rate + RTT)")
+    style.value_title(sheet, ax, "Slowdown: time / (size / rate + RTT)")
 
 
 def _binned(sizes: Column, values: Column, percent: float, needed: int) -> list[tuple[float, float]]:

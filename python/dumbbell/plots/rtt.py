@@ -49,13 +49,21 @@ def rtt(
     name, label = reading.rtt_column(result)
     series.lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, name, span, scale=1e-3), chosen)
     series.time_axis(sheet.ax, span)
-    for i, drawn in enumerate(lines := sheet.ax.get_lines()):  # flows of one queue have nearly the same RTT
-        drawn.set_linewidth(drawn.get_linewidth() * (1.3 - 0.7 * i / max(len(lines) - 1, 1)))
+    _thin_out(sheet.ax)
     series.value_axis(sheet, sheet.ax, label, log=log, from_zero=False)
     for cdf in sheet.axes[1:]:
         _cdf(sheet, cdf, result, chosen, span, log=log)
     sheet.finish(captions.of_run(result, window))
     return sheet.ax
+
+
+def _thin_out(ax: Axes) -> None:
+    """Make lines the thinner the later they are drawn: flows of one queue have nearly the same RTT."""
+    from matplotlib import rcParams
+
+    lines = sorted(ax.get_lines(), key=lambda line: line.get_zorder())
+    for nth, line in enumerate(lines):
+        line.set_linewidth(rcParams["lines.linewidth"] * (1.4 - 0.8 * nth / max(len(lines) - 1, 1)))
 
 
 @style.styled

@@ -57,6 +57,6 @@ def stack(
         top = max(ax.get_ylim()[1] for ax in sheet.axes)
         for ax in sheet.axes:
             ax.set_ylim(top=top)
-    sheet.figure.align_ylabels(sheet.axes)
+    sheet.figure.align_ylabels([ax for ax in sheet.axes if ax.get_ylabel()])
     sheet.finish(captions[0])
     return sheet.figure
