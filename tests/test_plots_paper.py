@@ -241,3 +241,16 @@ def test_events_are_those_of_the_table(results: Results) -> None:
         wanted = [row["t_ns"] / 1e9 for row in rows if row["flow"] == flow and row["kind"] == "drop_queue"]
         drawn = [line for line in ax.get_lines() if line.get_label() == "drops" and round(line.get_ydata()[0]) == flow]
         assert [at for line in drawn for at in line.get_xdata()] == pytest.approx(wanted)
+
+
+def test_the_page_of_pictures_shows_every_kind_with_a_command_that_draws_it() -> None:
+    page = (ROOT / "docs/plots.md").read_text(encoding="utf-8")
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    drawn = {words[2]: words[-1] for line in commands if (words := line.split())[1] == "plot"}
+    assert set(plot.KINDS) - set(drawn) == {"throughput", "inflight"}, "which look as goodput and cwnd do"
+    shown = re.findall(r"\(img/plots/([\w-]+\.png)\)", page)
+    assert set(drawn.values()) <= set(shown)
+    assert {kind for kind in plot.KINDS if re.search(rf"^## .*\b{kind}\b", page, re.MULTILINE)} == set(plot.KINDS)
+    sizes = {name: (ROOT / "docs/img/plots" / name).stat().st_size for name in shown}
+    assert {name: size for name, size in sizes.items() if size > 60_000} == {}
+    assert sorted(sizes) == sorted(file.name for file in (ROOT / "docs/img/plots").iterdir())

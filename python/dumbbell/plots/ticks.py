@@ -52,7 +52,7 @@ def of_numbers(ax: Axes, x: VariedKey) -> None:
     """A logarithmic axis where numbers span a decade; ticks at the values where they have room."""
     from math import log10
 
-    from matplotlib.ticker import NullLocator
+    from matplotlib.ticker import NullFormatter, NullLocator
 
     positive = [number for number in x.numbers if number > 0]
     if x.is_logarithmic:
@@ -69,20 +69,22 @@ def of_numbers(ax: Axes, x: VariedKey) -> None:
     )
     texts = [f"{number:g}" for number in ordered]
     is_short = len(ordered) <= _TICKS_MOST and all(map(_is_round, ordered))
-    if is_short and style.fits(ax.xaxis, places, texts, span=1.1 * (places[-1] - places[0])):
-        ax.set_xticks(ordered, texts)
-        ax.xaxis.set_minor_locator(NullLocator())
+    every = next((n for n in (1, 2, 3) if _fit(ax, places, texts, n)), 0) if is_short else 0
+    if every == 1 or (every and x.is_logarithmic):
+        ax.set_xticks(ordered[::every], texts[::every])
+        ax.set_xticks(ordered, minor=True)
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        if every == 1:
+            ax.xaxis.set_minor_locator(NullLocator())
     elif x.is_logarithmic and min(x.numbers) > 0:
         style.plain_log(ax.xaxis, *ax.get_xlim())
-    elif is_short and x.is_logarithmic:
-        labels = ["0" if not number else "" for number in ordered]
-        kept = [i for i, number in enumerate(ordered) if number]
-        for i in kept[:: max(1, len(kept) // 4)]:
-            labels[i] = texts[i]
-        ax.set_xticks(ordered, labels)
-        ax.xaxis.set_minor_locator(NullLocator())
     if not x.is_logarithmic:
         _no_collisions(ax)
+
+
+def _fit(ax: Axes, places: Sequence[float], texts: Sequence[str], every: int) -> bool:
+    """True if each text, or each second or third one, has room at its place."""
+    return style.fits(ax.xaxis, places[::every], texts[::every], span=1.1 * (places[-1] - places[0]))
 
 
 def _no_collisions(ax: Axes) -> None:
