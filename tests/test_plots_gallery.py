@@ -41,7 +41,7 @@ UNITLESS = (
 )
 
 #: Beside goodput, which all scenarios are drawn as, each is drawn as one or two of these.
-SINGLE = [kind for kind in plot.SINGLE if kind != "goodput"]
+SINGLE = [kind for kind in plot.OF_ONE_RUN if kind != "goodput"]
 VARY: list[dict[str, object]] = [
     {},
     {"metric": "queue_p95"},
@@ -197,7 +197,7 @@ def test_every_picture_of_the_gallery_is_whole(path: Path, tmp_path: Path) -> No
 
 
 def test_the_gallery_shows_every_kind_of_one_run() -> None:
-    assert {kind for path in GALLERY for kind in singles(path)} == set(plot.SINGLE)
+    assert {kind for path in GALLERY for kind in singles(path)} == set(plot.OF_ONE_RUN)
     assert {stem for stem, _ in REFUSED} <= {path.stem for path in GALLERY}
 
 

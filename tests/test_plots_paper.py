@@ -252,5 +252,5 @@ def test_the_page_of_pictures_shows_every_kind_with_a_command_that_draws_it() ->
     assert set(drawn.values()) <= set(shown)
     assert {kind for kind in plot.KINDS if re.search(rf"^## .*\b{kind}\b", page, re.MULTILINE)} == set(plot.KINDS)
     sizes = {name: (ROOT / "docs/img/plots" / name).stat().st_size for name in shown}
-    assert {name: size for name, size in sizes.items() if size > 60_000} == {}
+    assert {name: size for name, size in sizes.items() if size > 60 * 1024} == {}
     assert sorted(sizes) == sorted(file.name for file in (ROOT / "docs/img/plots").iterdir())

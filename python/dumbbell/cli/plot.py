@@ -46,7 +46,7 @@ def main(arguments: argparse.Namespace) -> int:
     window = {name: value for name, value in (("from", arguments.start), ("to", arguments.end)) if value is not None}
     settings = _settings(kind, given, window, plots.options(kind))
     runs = chosen(load(folder), asked)
-    each = kind in plots.SINGLE
+    each = kind in plots.OF_ONE_RUN
     if each and len(runs) > 1 and asked is None:
         names = ", ".join(run.folder.name for run in runs[:3])
         raise ResultError(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from dumbbell.results.load import Results
 
-#: Kinds that show one run.
+#: Kinds that show one run in one axes.
 SINGLE: dict[str, Callable[..., Axes]] = {
     "goodput": goodput,
     "throughput": throughput,
@@ -45,12 +45,14 @@ SINGLE: dict[str, Callable[..., Axes]] = {
     "queue": queue,
     "states": states,
     "events": events,
-    "timeline": timeline,
 }
+
+#: Kinds that show one run.
+OF_ONE_RUN: dict[str, Callable[..., Axes]] = {**SINGLE, "timeline": timeline}
 
 #: All kinds of `dumbbell plot`.
 KINDS: dict[str, Callable[..., Axes]] = {
-    **SINGLE,
+    **OF_ONE_RUN,
     "vary": vary,
     "fct": fct,
     "slowdown": slowdown,
@@ -61,6 +63,7 @@ KINDS: dict[str, Callable[..., Axes]] = {
 
 __all__ = [
     "KINDS",
+    "OF_ONE_RUN",
     "SINGLE",
     "caption_of",
     "cwnd",
