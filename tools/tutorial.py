@@ -24,7 +24,7 @@ PAGES = {"tutorial": (PAGE, PICTURES), "plots": (ROOT / "docs/plots.md", ROOT / 
 #: Dots across a picture.
 WIDTH = 800
 #: Colours of a picture: lines, text and their soft edges need no more.
-COLOURS = 96
+COLOURS = 192
 
 _BLOCK = re.compile(r"```(sh|text)\n(.*?)```", re.DOTALL)
 
@@ -72,9 +72,13 @@ def shrink(picture: Path, to: Path) -> None:
 
     with Image.open(picture) as image:
         whole = image.convert("RGB")
-        if whole.width > WIDTH:
-            whole = whole.resize((WIDTH, round(whole.height * WIDTH / whole.width)), Image.Resampling.LANCZOS)
-        whole.quantize(COLOURS, dither=Image.Dither.NONE).save(to, optimize=True)
+    if whole.width > WIDTH:
+        whole = whole.resize((WIDTH, round(whole.height * WIDTH / whole.width)), Image.Resampling.LANCZOS)
+    # Each colour counts once, so that the few dots of a mark keep theirs.
+    met = sorted({tuple(part & 0xF8 for part in colour) for _, colour in whole.getcolors(whole.width * whole.height)})
+    each = Image.new("RGB", (len(met) + 64, 1), "white")
+    each.putdata(met)
+    whole.quantize(palette=each.quantize(COLOURS), dither=Image.Dither.NONE).save(to, optimize=True)
 
 
 def main() -> int:
