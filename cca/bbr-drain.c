@@ -23,7 +23,6 @@
  * Facts:
  *	name	BBR-drain
  *	family	BBRv1
- *	look	#882255 >
  */
 #include "cca.h"
 #include "bbr1/core.h"

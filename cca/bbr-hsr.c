@@ -23,7 +23,6 @@
  * Facts:
  *	name	BBR-HSR
  *	family	BBRv1
- *	look	#44AA99 d
  */
 #include "cca.h"
 #include "bbr1/core.h"

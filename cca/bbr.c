@@ -39,7 +39,6 @@
  * Facts:
  *	name	BBR
  *	family	BBRv1
- *	look	#D55E00 s
  */
 #include "cca.h"
 #include "bbr1/core.h"

@@ -45,7 +45,6 @@
  * Facts:
  *	name	BBRv2
  *	family	BBRv2
- *	look	#CC79A7 D
  */
 #include "cca.h"
 #include "bbr2/core.h"

@@ -34,7 +34,6 @@
  * Facts:
  *	name	BBRv2+
  *	family	BBRv2
- *	look	#E69F00 v
  */
 #include "cca.h"
 #include "bbr2/core.h"

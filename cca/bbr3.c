@@ -29,7 +29,6 @@
  * Facts:
  *	name	BBRv3
  *	family	BBRv2
- *	look	#56B4E9 P
  */
 #include "cca.h"
 #include "bbr2/core.h"

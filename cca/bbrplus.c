@@ -29,7 +29,6 @@
  * Facts:
  *	name	BBRPlus
  *	family	BBRv1
- *	look	#8C6D31 X
  */
 #include "cca.h"
 #include "bbr1/core.h"

@@ -35,7 +35,6 @@
  *
  * Facts:
  *	name	CUBIC
- *	look	#0072B2 o
  *	draws	nothing
  */
 #include "cca.h"

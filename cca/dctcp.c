@@ -23,7 +23,6 @@
  *
  * Facts:
  *	name	DCTCP
- *	look	#000000 *
  *	draws	nothing
  */
 #include "cca.h"

@@ -29,7 +29,6 @@
  *
  * Facts:
  *	name	H-TCP
- *	look	#332288 h
  *	draws	nothing
  */
 #include "cca.h"

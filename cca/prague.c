@@ -36,7 +36,6 @@
  *
  * Facts:
  *	name	Prague
- *	look	#CC3311 5,0,0
  *	draws	nothing
  *	sends	ECT(1)
  */

@@ -27,7 +27,6 @@
  *
  * Facts:
  *	name	Reno
- *	look	#009E73 ^
  *	draws	nothing
  */
 #include "cca.h"

@@ -23,7 +23,6 @@
  * Facts:
  *	name	Tsunami (Zhang)
  *	family	BBRv1
- *	look	#AA4499 4,1,45
  */
 #include "cca.h"
 #include "bbr1/core.h"

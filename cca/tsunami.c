@@ -27,7 +27,6 @@
  * Facts:
  *	name	Tsunami
  *	family	BBRv1
- *	look	#117733 p
  */
 #include "cca.h"
 #include "bbr1/core.h"

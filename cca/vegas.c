@@ -27,7 +27,6 @@
  *
  * Facts:
  *	name	Vegas
- *	look	#999933 <
  *	draws	nothing
  */
 #include "cca.h"

@@ -128,7 +128,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
             ["plot", "pie", "."],
             (
                 'dumbbell: KIND: got "pie", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states,'
-                " vary, fct, slowdown, latency, probes, tradeoff\n"
+                " events, timeline, vary, tradeoff, fct, slowdown, latency, probes\n"
             ),
         ),
         (["cca", "show", "cubbic"], 'dumbbell: NAME: got "cubbic", wanted one of: '),

@@ -277,7 +277,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_runs(
     (tmp_path / "x.toml").write_text(SCENARIO)
     assert cli.main(["compare", str(tmp_path / "x.toml"), "--plot", "cwind", "--out", str(tmp_path / "out")]) == 2
     assert (
-        'got "cwind", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states; did you mean "cwnd"?'
+        'got "cwind", wanted one of: goodput, throughput, rtt, cwnd, inflight, queue, states, events; did you mean "cwnd"?'
         in capsys.readouterr().err
     )
     assert not (tmp_path / "out").exists()

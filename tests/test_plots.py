@@ -62,7 +62,7 @@ def test_no_two_controllers_look_alike() -> None:
     from dumbbell import controllers
 
     looks = {name: look.of(name) for name in controllers.known()}
-    assert all(controllers.facts_of(name).colour for name in looks), "every built-in controller has a look of its own"
+    assert not any(look.is_own(name) for name in looks), "every built-in controller has a look of its own"
     assert len({one.colour for one in looks.values()}) == len(looks)
     assert len({str(one.marker) for one in looks.values()}) == len(looks)
     assert look.of("somebody-elses") == look.of("somebody-elses")
@@ -168,7 +168,7 @@ def test_buffers_in_bdp_are_on_a_logarithmic_axis(results: Results) -> None:
 
 
 def test_a_varied_metric_is_the_mean_over_repetitions(results: Results) -> None:
-    line = plot.vary(results, metric="share").containers[1][0]
+    line = plot.vary(results, metric="share", flows="1").containers[0][0]
     shares = [run.summary["flows"][1]["share"] for run in results]
     assert list(line.get_ydata()) == pytest.approx([(shares[i] + shares[i + 1]) / 2 for i in (0, 2, 4)])
 
@@ -259,8 +259,8 @@ def test_the_tradeoff_is_in_mbits_and_ms_with_a_panel_for_each_path(results: Res
     figure = plot.tradeoff(results).get_figure()
     assert figure is not None
     assert len(figure.axes) == 3, "a panel for each buffer"
+    assert figure.get_supxlabel() == "One-way delay, mean (ms)"
     for ax, runs in zip(figure.axes, (results[0:2], results[2:4], results[4:6]), strict=True):
-        assert " ".join(ax.get_xlabel().split()) == "One-way delay, mean (ms)"
         point = next(line for line in ax.get_lines() if line.get_label() == "BBR")
         owd = [pq.read_table(run.folder / "flows.parquet").to_pylist()[1]["owd_mean_us"] / 1000 for run in runs]
         goodput = [pq.read_table(run.folder / "flows.parquet").to_pylist()[1] for run in runs]

@@ -41,7 +41,7 @@ UNITLESS = (
 )
 
 #: Beside goodput, which all scenarios are drawn as, each is drawn as one or two of these.
-SINGLE = [kind for kind in plot.SINGLE if kind != "goodput"]
+SINGLE = [kind for kind in plot.OF_ONE_RUN if kind != "goodput"]
 VARY: list[dict[str, object]] = [
     {},
     {"metric": "queue_p95"},
@@ -54,6 +54,7 @@ VARY: list[dict[str, object]] = [
 #: drawn.
 REFUSED = {
     ("short-transfer", "slowdown"): "a bin of size needs 5 flows that completed",
+    ("short-flows-p99", "states"): "flows have states, and this plot has rows for 20",
 }
 
 
@@ -88,8 +89,54 @@ def shortened(path: Path, folder: Path) -> Results:
     return Results([result for _, result in found])
 
 
+def texts_of(figure: object) -> list[object]:
+    """The texts of a figure that are drawn: ticks, titles, legends, captions, numbers in cells."""
+    from matplotlib.text import Text
+
+    shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]  # type: ignore[attr-defined]
+    ticks = {
+        text: (axis, tick)
+        for ax in figure.axes  # type: ignore[attr-defined]
+        for axis in (ax.xaxis, ax.yaxis, *(beside.yaxis for beside in ax.child_axes))
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+        for text in (tick.label1, tick.label2)
+    }
+    drawn = []
+    for text in shown:
+        if text in ticks:
+            axis, tick = ticks[text]
+            low, high = sorted(axis.get_view_interval())
+            if not (low <= tick.get_loc() <= high and tick in axis._update_ticks()):
+                continue
+        drawn.append(text)
+    return drawn
+
+
+def overlaps(figure: object) -> list[str]:
+    """Which texts of a figure cover others, and which are cut off at its edge; a point of tolerance."""
+    figure.draw_without_rendering()  # type: ignore[attr-defined]
+    texts, edge = texts_of(figure), figure.bbox  # type: ignore[attr-defined]
+    tolerance = figure.dpi / 72  # type: ignore[attr-defined]
+    boxes = [text.get_window_extent() for text in texts]  # type: ignore[attr-defined]
+    words = [" ".join(text.get_text().split()) for text in texts]  # type: ignore[attr-defined]
+    turned = [text.get_rotation() % 90 != 0 for text in texts]  # type: ignore[attr-defined]
+    told = [
+        f"{words[i]!r} is cut off"
+        for i, box in enumerate(boxes)
+        if box.x0 < -tolerance or box.y0 < -tolerance or box.x1 > edge.x1 + tolerance or box.y1 > edge.y1 + tolerance
+    ]
+    for i, one in enumerate(boxes):
+        for j, other in enumerate(boxes[:i]):
+            across = min(one.x1, other.x1) - max(one.x0, other.x0)
+            up = min(one.y1, other.y1) - max(one.y0, other.y0)
+            if min(across, up) > tolerance and not (turned[i] and turned[j]):  # the boxes of slanted texts overlap
+                told.append(f"{words[j]!r} and {words[i]!r} overlap by {across:.0f} x {up:.0f} dots")
+    return told
+
+
 def checked(figure: object) -> None:
-    """Legend, caption and axes of a figure lie inside it, and titles have units."""
+    """Legend, caption and axes of a figure lie inside it, no text covers another, and titles have units."""
+    assert overlaps(figure) == []
     figure.draw_without_rendering()  # type: ignore[attr-defined]
     edge = figure.bbox  # type: ignore[attr-defined]
     for legend in figure.legends:  # type: ignore[attr-defined]
@@ -140,6 +187,7 @@ def test_every_picture_of_the_gallery_is_whole(path: Path, tmp_path: Path) -> No
                 with pytest.raises(ResultError, match=REFUSED[path.stem, kind]):
                     plot.draw(kind, some, **given)
                 continue
+            checked(plot.draw(kind, some, **given, paper="column"))
             figure = plot.draw(kind, some, **given)
             checked(figure)
             if kind == "goodput":
@@ -149,7 +197,7 @@ def test_every_picture_of_the_gallery_is_whole(path: Path, tmp_path: Path) -> No
 
 
 def test_the_gallery_shows_every_kind_of_one_run() -> None:
-    assert {kind for path in GALLERY for kind in singles(path)} == set(plot.SINGLE)
+    assert {kind for path in GALLERY for kind in singles(path)} == set(plot.OF_ONE_RUN)
     assert {stem for stem, _ in REFUSED} <= {path.stem for path in GALLERY}
 
 

@@ -109,30 +109,15 @@ def test_points_whose_labels_would_cover_each_other_are_refused(tmp_path: Path) 
         plot.tradeoff(results)
 
 
-def test_many_points_have_numbers_that_the_legend_explains(tmp_path: Path) -> None:
-    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer="1bdp")
-    against = [Flow(cca=["bbr", "bbr2", "bbr3", "htcp", "reno"]), Flow(cca="cubic", start="7ms")]
-    results = dumbbell.run(dumbbell.Scenario(duration="1s", path=path, flow=against), tmp_path / "out")
-    ax = plot.tradeoff(results)
-    legend = labels(ax)
-    assert legend[:2] == ["1: BBR", "2: CUBIC, against BBR"]
-    assert [text.get_text() for text in ax.texts] == [*(str(n) for n in range(1, 11)), "better"]
-    assert len(legend) == 11
-    few = plot.tradeoff(Results(list(results)[:2]))
-    assert [text.get_text() for text in few.texts][:2] == ["BBR", "CUBIC, against BBR"]
-    assert labels(few) == ["link rate"]
-
-
-def test_points_whose_labels_are_too_long_for_their_panel_have_numbers(tmp_path: Path) -> None:
-    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=["1bdp", "2bdp", "4bdp"])
-    name = "what people send while they telephone"
-    results = dumbbell.run(
-        dumbbell.Scenario(duration="1s", path=path, flow=[Flow(cca="bbr"), Flow(cca="cubic", name=name)]),
-        tmp_path / "out",
-    )
-    ax = plot.tradeoff(results)
-    assert [text.get_text() for text in ax.texts if text.get_text() != "better"] == ["1", "2"]
-    assert labels(ax)[:2] == ["1: BBR", f"2: {name}"]
+def test_points_of_a_tradeoff_are_told_by_the_legend_and_one_arrow_says_what_is_better(tmp_path: Path) -> None:
+    path = dumbbell.Path(rate="20Mbps", rtt="20ms", buffer=["1bdp", "4bdp"])
+    beside = [Flow(cca=["bbr", "htcp"]), Flow(cca="cubic", start="7ms")]
+    ax = plot.tradeoff(dumbbell.run(dumbbell.Scenario(duration="1s", path=path, flow=beside), tmp_path / "out"))
+    assert labels(ax) == ["BBR", "CUBIC beside BBR", "H-TCP", "CUBIC beside H-TCP", "link rate"]
+    first, second = ax.figure.axes
+    assert [text.get_text() for text in first.texts if text.get_text()] == ["better"]
+    assert not second.texts
+    assert (first.get_xlim(), first.get_ylim()) == (second.get_xlim(), second.get_ylim())
 
 
 def test_a_tradeoff_in_a_window_has_a_delay_that_has_one_and_says_so(tmp_path: Path) -> None:

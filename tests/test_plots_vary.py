@@ -72,11 +72,11 @@ def test_an_opponent_that_varies_is_said_and_never_averaged_over(tmp_path: Path)
     )
     ax = plot.vary(found)
     lines = drawn(ax)
-    assert set(lines) == {"BBR", "Reno", "CUBIC, against BBR", "CUBIC, against Reno"}
+    assert set(lines) == {"BBR", "Reno", "CUBIC beside BBR", "CUBIC beside Reno"}
     for opponent in ("bbr", "reno"):
         mine = [one for one in found if one.vary["flow[0].cca"] == opponent]
         label = {"bbr": "BBR", "reno": "Reno"}[opponent]
-        assert lines[f"CUBIC, against {label}"] == pytest.approx([goodput(one, [1]) for one in mine])
+        assert lines[f"CUBIC beside {label}"] == pytest.approx([goodput(one, [1]) for one in mine])
         assert lines[label] == pytest.approx([goodput(one, [0]) for one in mine])
     assert all(made.lines[2] == () for made in ax.containers), "nothing is repeated, so there is no whisker"
     assert "link rate" in legend(ax)
@@ -124,19 +124,19 @@ def test_two_tables_of_one_controller_and_two_transports_have_lines_of_their_own
     flows = [Flow(cca="cubic", transport={"kind": "quic"}), Flow(cca="cubic", count=2, name="crowd")]
     found = run(tmp_path, flows, buffer=["0.5bdp", "4bdp"])
     ax = plot.vary(found)
-    assert set(drawn(ax)) == {"CUBIC (QUIC)", "crowd (TCP), sum of 2 flows"}
-    assert drawn(ax)["crowd (TCP), sum of 2 flows"] == pytest.approx([goodput(one, [1, 2]) for one in found])
-    assert set(drawn(plot.vary(found, metric="goodput_flow_min"))) == {"CUBIC (QUIC)", "crowd (TCP), of 2 flows"}
+    assert set(drawn(ax)) == {"CUBIC (QUIC)", "crowd (TCP) (sum of 2)"}
+    assert drawn(ax)["crowd (TCP) (sum of 2)"] == pytest.approx([goodput(one, [1, 2]) for one in found])
+    assert set(drawn(plot.vary(found, metric="goodput_flow_min"))) == {"CUBIC (QUIC)", "crowd (TCP) (least of 2)"}
 
 
 def test_the_transport_of_an_opponent_is_said_too(tmp_path: Path) -> None:
     quinn = Flow(cca=["quinn:cubic", "cubic"], transport="quinn")
     found = run(tmp_path, [quinn, Flow(cca="cubic")], buffer=["0.5bdp", "4bdp"])
-    of_tcp = {"CUBIC (TCP), against quinn's CUBIC", "CUBIC (TCP), against CUBIC (quinn)"}
-    assert set(drawn(plot.vary(found))) == {"quinn's CUBIC", "CUBIC (quinn)", *of_tcp}
+    of_tcp = {"CUBIC (TCP) beside quinn CUBIC", "CUBIC (TCP) beside CUBIC (quinn)"}
+    assert set(drawn(plot.vary(found))) == {"quinn CUBIC", "CUBIC (quinn)", *of_tcp}
     on_the_axis = legend(plot.vary(found, x="flow[0].cca"))
     assert "the controller on the axis (quinn), buffer 0.5 BDP" in on_the_axis
-    assert "CUBIC (TCP), against the one on the axis, buffer 4 BDP" in on_the_axis
+    assert "CUBIC (TCP) beside the one on the axis, buffer 4 BDP" in on_the_axis
 
 
 def test_a_name_of_ones_own_leaves_the_transport_of_quinns_controller_to_be_said(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_percentiles_are_over_all_samples_of_a_group_inside_the_window(tmp_path:
             )
         )
     lines = drawn(plot.vary(found, metric="rtt_p99", window=(1.0, 2.0)))
-    assert lines == {"CUBIC, over all of 2 flows": pytest.approx(expected)}
+    assert lines == {"CUBIC (2 flows)": pytest.approx(expected)}
 
 
 def test_scenarios_that_vary_the_same_are_told_apart_and_others_refused(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def by_chance(tmp_path: Path) -> Results:
 
 def test_a_repetition_without_arrivals_gives_no_flow_the_figures_of_another(tmp_path: Path) -> None:
     found = by_chance(tmp_path)
-    lines = {label.partition(",")[0]: values for label, values in drawn(plot.vary(found)).items()}
+    lines = {label.partition(" (")[0]: values for label, values in drawn(plot.vary(found)).items()}
     for name in ("short", "long", "rival"):
         wanted = [
             statistics.fmean(
@@ -343,7 +343,7 @@ def test_a_legend_says_how_many_flows_arrived_at_least_and_at_most(tmp_path: Pat
     found = by_chance(tmp_path)
     counts = {sum(flow.name == "short" for flow in one.plan.flows) for one in found} - {0}
     assert len(counts) > 1
-    assert f"short, sum of {min(counts)} to {max(counts)} flows" in drawn(plot.vary(found))
+    assert f"short (sum of {min(counts)} to {max(counts)})" in drawn(plot.vary(found))
 
 
 def test_completion_times_are_of_all_repetitions_when_the_first_has_none(tmp_path: Path) -> None:
@@ -415,7 +415,7 @@ def test_a_random_sample_is_points_along_a_key_with_numbers_and_the_caption_has_
     assert ax.get_xlabel() == "Rate (Mbit/s)"
     assert {line.get_linestyle() for line in ax.get_lines()} == {"None"}
     assert sum(len(made[0].get_xdata()) for made in ax.containers) == 28
-    assert set(legend(ax)) == {"Reno, against CUBIC", "Reno, against BBR", "CUBIC", "BBR"}
+    assert set(legend(ax)) == {"Reno beside CUBIC", "Reno beside BBR", "CUBIC", "BBR"}
     rtts = [float(run.vary["path.rtt"].removesuffix("ms")) for run in found]
     also = f"a random sample, whose points also differ in RTT {min(rtts):.3g} to {max(rtts):.3g} ms"
     assert caption(ax).endswith(also)

@@ -1,9 +1,9 @@
-"""Runs the commands of docs/tutorial.md and writes their tables and pictures into the page: `make tutorial`; with
---check it only says what differs.
+"""Runs the commands of docs/tutorial.md and docs/plots.md and writes their tables and pictures into the pages:
+`make tutorial`; with --check it only says what differs. A page's name chooses it: `tools/tutorial.py plots`.
 
 In a section, the ``sh`` block is run as it stands; the ``text`` block shows what the last `dumbbell show`, or else
-`dumbbell run`, of the block above it printed; pictures that the commands write go into docs/img/tutorial with fewer
-colours, which makes them small.
+`dumbbell run`, of the block above it printed; pictures that the commands write go into docs/img/ and the page's
+name, smaller and with fewer colours.
 """
 
 from __future__ import annotations
@@ -19,8 +19,12 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/tutorial.md"
 PICTURES = ROOT / "docs/img/tutorial"
+#: The pages and the folders of their pictures.
+PAGES = {"tutorial": (PAGE, PICTURES), "plots": (ROOT / "docs/plots.md", ROOT / "docs/img/plots")}
+#: Dots across a picture.
+WIDTH = 800
 #: Colours of a picture: lines, text and their soft edges need no more.
-COLOURS = 48
+COLOURS = 192
 
 _BLOCK = re.compile(r"```(sh|text)\n(.*?)```", re.DOTALL)
 
@@ -63,25 +67,37 @@ def run(page: str, folder: Path) -> Ran:
 
 
 def shrink(picture: Path, to: Path) -> None:
-    """Write a picture with few colours."""
+    """Write a picture with fewer dots and colours."""
     from PIL import Image
 
     with Image.open(picture) as image:
-        image.convert("RGB").quantize(COLOURS).save(to, optimize=True)
+        whole = image.convert("RGB")
+    if whole.width > WIDTH:
+        whole = whole.resize((WIDTH, round(whole.height * WIDTH / whole.width)), Image.Resampling.LANCZOS)
+    # Each colour counts once, so that the few dots of a mark keep theirs.
+    met = sorted({tuple(part & 0xF8 for part in colour) for _, colour in whole.getcolors(whole.width * whole.height)})
+    each = Image.new("RGB", (len(met) + 64, 1), "white")
+    each.putdata(met)
+    whole.quantize(palette=each.quantize(COLOURS), dither=Image.Dither.NONE).save(to, optimize=True)
 
 
 def main() -> int:
     """Write, or compare."""
-    page = PAGE.read_text(encoding="utf-8")
+    asked = [word for word in sys.argv[1:] if word in PAGES] or list(PAGES)
+    return max(_write(*PAGES[name], is_check="--check" in sys.argv) for name in asked)
+
+
+def _write(page: Path, pictures: Path, *, is_check: bool) -> int:
+    text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
-        ran = run(page, Path(folder))
-        if "--check" in sys.argv:
-            print("docs/tutorial.md is fresh" if ran.text == page else "docs/tutorial.md differs: make tutorial")
-            return int(ran.text != page)
-        PAGE.write_text(ran.text, encoding="utf-8")
-        PICTURES.mkdir(parents=True, exist_ok=True)
+        ran = run(text, Path(folder))
+        if is_check:
+            print(f"{page.name} {'is fresh' if ran.text == text else 'differs: make tutorial'}")
+            return int(ran.text != text)
+        page.write_text(ran.text, encoding="utf-8")
+        pictures.mkdir(parents=True, exist_ok=True)
         for picture in ran.pictures:
-            shrink(picture, PICTURES / picture.name)
+            shrink(picture, pictures / picture.name)
     return 0
 
 

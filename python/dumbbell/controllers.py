@@ -56,8 +56,6 @@ class Facts(NamedTuple):
     """As the field writes it."""
     family: str = ""
     """The controllers whose model it shares; empty where it stands alone."""
-    colour: str = ""
-    marker: str = ""
     needs_marks: bool = False
     """It answers to the number of CE marks."""
     sends_ect1: bool = False
@@ -80,12 +78,9 @@ def facts_of(name: str) -> Facts:
 
 
 def _facts(said: Mapping[str, str]) -> Facts:
-    colour, _, marker = said.get("look", "").partition(" ")
     return Facts(
         said.get("name", ""),
         said.get("family", ""),
-        colour,
-        marker,
         needs_marks=said.get("needs") == "marks",
         sends_ect1=said.get("sends") == "ECT(1)",
         is_steady=said.get("draws") == "nothing",

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .options_host import add_cca, add_kernel, add_shell
+from .options_plot import add_plot
 from .options_race import add_race
-from .options_results import add_export, add_plot, add_report, add_serve, add_show
+from .options_results import add_export, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_run, count, share
 from .options_sweep import add_sweep
 from .options_trace import add_trace

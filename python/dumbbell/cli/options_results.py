@@ -1,4 +1,4 @@
-"""Options of the commands that read results: show, plot, report, export."""
+"""Options of the commands that read results: show, report, export."""
 
 from __future__ import annotations
 
@@ -136,77 +136,3 @@ def add_export(export: argparse.ArgumentParser) -> None:
     )
     export.add_argument("run", metavar="RUN", help="folder of one run")
     export.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as run.pftrace")
-
-
-def add_plot(plot: argparse.ArgumentParser) -> None:
-    """Of `dumbbell plot`."""
-    plot.add_argument(
-        "kind",
-        metavar="KIND",
-        help=(
-            "over time: goodput, throughput (what was sent), rtt, cwnd, inflight, queue, states (of the controllers);"
-            " of sweeps: vary (a metric against what varies), tradeoff (goodput and delay); distributions: fct"
-            " (completion times), slowdown (over size), latency (of requests), probes (idle and under load)"
-        ),
-    )
-    plot.add_argument("dir", metavar="DIR", help="folder of a run or of a sweep")
-    plot.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help=(
-            "picture to write: .png, .pdf or .svg; or a folder (default: KIND and options as the name, in the run or in"
-            " DIR)"
-        ),
-    )
-    plot.add_argument(
-        "--run",
-        metavar="RUN",
-        help="which runs of a folder: a name, its beginning, a pattern ('*cca=bbr*'), a number from 0, or all",
-    )
-    plot.add_argument("--from", metavar="TIME", dest="start", help="only from this simulated time on, such as 10s")
-    plot.add_argument("--to", metavar="TIME", dest="end", help="only until this simulated time")
-    plot.add_argument("--flows", metavar="LIST", help="over time: only these flows, by number or name: 0,3-5 or bbr")
-    plot.add_argument("--bin", metavar="TIME", help="goodput, throughput: averaging time (default: 1s)")
-    plot.add_argument(
-        "--link",
-        type=int,
-        metavar="N",
-        help="queue: which link; 0 is the bottleneck (default), then the [[link]] tables",
-    )
-    plot.add_argument(
-        "--unit",
-        metavar="UNIT",
-        help="queue: bytes, packets, or ms (time in the queue); default: the unit of its limit",
-    )
-    _add_sweep_plot(plot)
-    scale = plot.add_mutually_exclusive_group()
-    scale.add_argument("--log", action="store_true", default=None, help="logarithmic axis")
-    scale.add_argument("--linear", action="store_false", dest="log", default=None, help="linear axis")
-    plot.add_argument("--title", metavar="TEXT", help="title above the picture")
-    plot.add_argument("--width", type=float, metavar="INCHES", help="width (default: 7)")
-    plot.add_argument("--height", type=float, metavar="INCHES", help="height (default: what the figure needs)")
-
-
-def _add_sweep_plot(plot: argparse.ArgumentParser) -> None:
-    plot.add_argument(
-        "--metric",
-        metavar="NAME",
-        help=(
-            "vary: goodput (default, sum of a table's flows), goodput_flow_mean, goodput_flow_min, throughput, share,"
-            " retrans_rate, jain, utilization, drops, marks, drop_rate, unfinished; rtt, srtt, owd, fct, latency, queue"
-            " (over time) and sojourn (over packets), means, or with _p50, _p95, _p99"
-        ),
-    )
-    plot.add_argument(
-        "--x",
-        metavar="KEY",
-        help="vary: the varied key along x, such as path.buffer (default: the buffer, or the first with numbers)",
-    )
-    plot.add_argument("--panels", metavar="KEY", help="vary: a varied key with a panel for each value")
-    plot.add_argument("--form", metavar="FORM", help="vary: lines, bars or heat (default: what fits the varied keys)")
-    plot.add_argument("--jain", action="store_true", default=None, help="vary: Jain's index in a panel above")
-    plot.add_argument(
-        "--delay", metavar="NAME", help="tradeoff: owd (one-way delay, default), queue or rtt (default in a window)"
-    )
-    plot.add_argument("--pool", action="store_true", default=None, help="tradeoff: all paths together, each normalised")

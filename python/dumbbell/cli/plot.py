@@ -23,43 +23,64 @@ SUFFIXES = (".png", ".pdf", ".svg")
 #: Options whose name here differs from that of the drawing functions' settings.
 _SETTINGS = {"bin": "bin_s"}
 _OPTIONS = (
-    "flows", "bin", "link", "unit", "metric", "x", "panels", "form", "jain", "delay", "pool", "log", "title", "width",
-    "height",
+    "flows", "bin", "link", "unit", "rows", "metric", "x", "panels", "form", "jain", "delay", "pool", "log", "title",
+    "width", "height", "caption", "paper",
 )  # fmt: skip
 
+#: Settings that options turn off.
+_WORDS = {"caption": "no-caption"}
+
 #: Options that make no other picture of the same, so that they are in no file's name.
-_LOOKS = frozenset({"title", "width", "height"})
+_LOOKS = frozenset({"title", "width", "height", "caption"})
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Draw, and print the names of the pictures."""
     from dumbbell import plots
+    from dumbbell.plots import rc
     from dumbbell.results.load import Results, load
 
-    kind, asked, folder = arguments.kind, arguments.run, Path(arguments.dir)
-    given = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
+    kind, asked, (folder, paper) = arguments.kind, arguments.run, _folder(arguments.dir, arguments.paper)
+    options = {**vars(arguments), "paper": paper}
+    given = {name: value for name in _OPTIONS if (value := options[name]) is not None}
     window = {name: value for name, value in (("from", arguments.start), ("to", arguments.end)) if value is not None}
     settings = _settings(kind, given, window, plots.options(kind))
     runs = chosen(load(folder), asked)
-    each = kind in plots.SINGLE
+    each = kind in plots.OF_ONE_RUN
     if each and len(runs) > 1 and asked is None:
         names = ", ".join(run.folder.name for run in runs[:3])
         raise ResultError(
             f"{len(runs)} runs, and {kind} shows one: choose with --run a name, its beginning, a pattern, a number from"
             f" 0 to {len(runs) - 1}, or all ({names}{', ...' if len(runs) > 3 else ''})"
         )
-    for some in [Results([run]) for run in runs] if each else [runs]:
-        # The folder of a single run says which it is.
-        stem = file_stem(kind, None if len(some) == 1 else asked, window, given)
-        path = _place(arguments.output, folder, some, stem, several=each and len(runs) > 1)
-        boxes = plots.save(plots.draw(kind, some, **settings), path)
-        print(path)
-        if boxes:
-            note(
-                f"{path}: no font here has the letters {boxes}, which are boxes; a font with them, such as Noto Sans"
-                " CJK, is used where it is installed"
-            )
+    with rc.chosen(style=arguments.style, font=arguments.font, dpi=arguments.dpi, tex=bool(arguments.tex)):
+        for some in [Results([run]) for run in runs] if each else [runs]:
+            # The folder of a single run says which it is.
+            stem = file_stem(kind, None if len(some) == 1 else asked, window, given)
+            path = _place(arguments.output, folder, some, stem, several=each and len(runs) > 1)
+            if arguments.output is None and paper:
+                path = path.with_suffix(".pdf")
+            boxes = plots.save(plots.draw(kind, some, **settings), path)
+            print(path)
+            if boxes:
+                note(
+                    f"{path}: no font here has the letters {boxes}, which are boxes; a font with them, such as Noto"
+                    " Sans CJK, is used where it is installed"
+                )
     return OK
+
+
+def _folder(given: str | None, paper: str | None) -> tuple[Path, str | None]:
+    """The folder that is drawn, and the width of a paper; `--paper DIR` means one column for that folder. Raises
+    ScenarioError without one.
+    """
+    from dumbbell.plots.style import PAPER
+
+    if given is None and paper not in (None, *PAPER):
+        given, paper = paper, "column"
+    if given is None:
+        raise ScenarioError("DIR", "wanted the folder of a run or of a sweep")
+    return Path(given), paper
 
 
 def chosen(runs: Results, asked: str | None) -> Results:
@@ -100,7 +121,7 @@ def _settings(kind: str, given: Mapping[str, Any], window: Mapping[str, str], kn
     """Options that a drawing function takes; raises ScenarioError for one that it does not."""
     settings: dict[str, Any] = {}
     options = {theirs: ours for ours, theirs in _SETTINGS.items()}
-    words = ", ".join(f"--{options.get(name, name)}" for name in known if name != "window")
+    words = ", ".join(f"--{_WORDS.get(name) or options.get(name, name)}" for name in known if name != "window")
     for option, value in given.items():
         name = _SETTINGS.get(option, option)
         if name not in known:
@@ -127,10 +148,9 @@ def file_stem(kind: str, asked: str | None, window: Mapping[str, str], given: Ma
         parts.append(f"run-{asked}")
     parts += [f"{name}-{value}" for name, value in window.items()]
     for option, value in given.items():
-        if isinstance(value, bool):
-            parts.append(option if value else "linear")
-        elif option != "metric" and option not in _LOOKS:
-            parts.append(f"{option}-{value}")
+        if option == "metric" or option in _LOOKS:
+            continue
+        parts.append(f"{option}-{value}" if not isinstance(value, bool) else option if value else "linear")
     return "".join(char if char.isalnum() or char in "-_.=," else "-" for char in "-".join(parts))
 
 

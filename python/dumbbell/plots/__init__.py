@@ -2,7 +2,7 @@
 
 >>> import dumbbell
 >>> print(*sorted(dumbbell.plot.KINDS))
-cwnd fct goodput inflight latency probes queue rtt slowdown states throughput tradeoff vary
+cwnd events fct goodput inflight latency probes queue rtt slowdown states throughput timeline tradeoff vary
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.errors import wrong
 
 from .cwnd import cwnd
+from .events import events
 from .fct import fct, latency, slowdown
 from .goodput import goodput, throughput
 from .inflight import inflight
@@ -21,7 +22,8 @@ from .queue import queue
 from .rtt import rtt, rtt_cdf
 from .stack import stack
 from .states import states
-from .style import save
+from .style import caption_of, save
+from .timeline import timeline
 from .tradeoff import tradeoff
 from .vary import vary
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from dumbbell.results.load import Results
 
-#: Kinds that show one run.
+#: Kinds that show one run in one axes.
 SINGLE: dict[str, Callable[..., Axes]] = {
     "goodput": goodput,
     "throughput": throughput,
@@ -42,11 +44,15 @@ SINGLE: dict[str, Callable[..., Axes]] = {
     "inflight": inflight,
     "queue": queue,
     "states": states,
+    "events": events,
 }
+
+#: Kinds that show one run.
+OF_ONE_RUN: dict[str, Callable[..., Axes]] = {**SINGLE, "timeline": timeline}
 
 #: All kinds of `dumbbell plot`.
 KINDS: dict[str, Callable[..., Axes]] = {
-    **SINGLE,
+    **OF_ONE_RUN,
     "vary": vary,
     "fct": fct,
     "slowdown": slowdown,
@@ -57,9 +63,12 @@ KINDS: dict[str, Callable[..., Axes]] = {
 
 __all__ = [
     "KINDS",
+    "OF_ONE_RUN",
     "SINGLE",
+    "caption_of",
     "cwnd",
     "draw",
+    "events",
     "fct",
     "goodput",
     "inflight",
@@ -74,11 +83,12 @@ __all__ = [
     "stack",
     "states",
     "throughput",
+    "timeline",
     "tradeoff",
     "vary",
 ]
 
-_PAGE = ("title", "width", "height")
+_PAGE = ("title", "width", "height", "caption", "paper")
 
 
 def options(kind: str) -> list[str]:

@@ -8,10 +8,11 @@ from collections import Counter
 from math import isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import ResultError, wrong
+from dumbbell.errors import ResultError, ScenarioError, wrong
 from dumbbell.results.catalogue import Measured
 from dumbbell.results.experiment import repetitions
 from dumbbell.results.statistic import mean_interval
+from dumbbell.results.windows import chosen_flows
 
 from . import groups, keys, look, reading
 from .keys import FOLDER, SCENARIO
@@ -63,6 +64,8 @@ class Collected(NamedTuple):
     """Runs in which a line or bar has no value, though it has one in others."""
     unreached: int = 0
     """Points left out because a percentile of one of their repetitions lies among what never ended."""
+    rest: str = ""
+    """Whose the rest is, where parts of a whole of two are drawn once."""
 
     @property
     def groups(self) -> int:
@@ -72,6 +75,13 @@ class Collected(NamedTuple):
     def link_rate(self, cells: Sequence[Cell]) -> float | None:
         """The rate that bounds the metric of some of the cells, Mbit/s."""
         return link_rate(cells) if self.metric.is_bounded_by_link else None
+
+    def fair_share(self, cells: Sequence[Cell]) -> float | None:
+        """The share of some of the cells if all flows had the same; None where they differ in it, or it is no share."""
+        if self.metric.name != "share":
+            return None
+        shares = {cell.group.size / len(cell.run.plan.flows) for cell in cells if cell.group}
+        return shares.pop() if len(shares) == 1 else None
 
     @property
     def beside(self) -> tuple[VariedKey, ...]:
@@ -223,6 +233,48 @@ def collect(
     return Collected(cells, varied, metric, sum(not drawn.isdisjoint(without) for without in lacking), unreached)
 
 
+def grouped_by(results: Results, flows: str | Sequence[int] | None) -> Callable[[Result], list[Group]]:
+    """What makes the groups of a run, of these flows only; a run may have none of them, unless no run has. Raises
+    ScenarioError.
+    """
+    if flows is None:
+        return groups.of
+    chosen: dict[int, list[int]] = {}
+    errors = []
+    for run in results:
+        try:
+            chosen[id(run)] = chosen_flows(run, flows)
+        except ScenarioError as error:
+            errors.append(error)
+    if not chosen:
+        raise errors[0]
+    return lambda run: groups.of(run, chosen[id(run)]) if id(run) in chosen else []
+
+
+def folded(collected: Collected) -> Collected:
+    """The same with one of two groups whose figures sum to one in every run: one line says both. It is the user's own
+    controller, else the first.
+    """
+    if collected.metric.of_run or collected.metric.bound != 1 or collected.groups != 2:
+        return collected
+    pairs: dict[int, list[Cell]] = {}
+    for cell in collected.cells:
+        pairs.setdefault(id(cell.run), []).append(cell)
+    for pair in pairs.values():
+        whole = [sum(values) for values in zip(*(cell.values for cell in pair))]
+        is_complete = len(pair) == 2 and len({len(cell.values) for cell in pair}) == 1
+        if not is_complete or any(abs(each - 1) > 1e-6 for each in whole):
+            return collected
+    numbers = sorted({cell.number for cell in collected.cells})
+    of_own = {cell.number for cell in collected.cells if cell.group and look.is_own(cell.group.cca)}
+    kept = of_own.pop() if len(of_own) == 1 else numbers[0]
+    others = {cell.group.label for cell in collected.cells if cell.number != kept and cell.group}
+    return collected._replace(
+        cells=[cell for cell in collected.cells if cell.number == kept],
+        rest=others.pop() if len(others) == 1 else "the others",
+    )
+
+
 def link_rate(cells: Sequence[Cell]) -> float | None:
     """The bottleneck's rate, Mbit/s; None where it changes or differs between runs, or where not all flows cross it."""
     rates = {cell.run.plan.bounding_rate_bps(cell.group.flows if cell.group else None) for cell in cells}
@@ -299,11 +351,12 @@ def label(
     head = _on_axis(x, cell) if own and x is not None else group.label
     against = [_other(key, cell) for key in varied if key.is_cca and not is_of(key, [cell])]
     if any(is_of(key, [cell]) for key in (*varied, *panels)) and look.name(group.cca) not in head:
-        head += f" ({look.name(group.cca)})"
+        head = look.name(group.cca) if group.name == group.transport else f"{head} ({look.name(group.cca)})"
     if x is not None and x.is_cca and not own:
         against.append("the one on the axis")
     others = [key.phrase(cell.vary[key.key]) for key in varied if not key.is_cca]
-    return ", ".join([head, *([f"against {' and '.join(against)}"] if against else []), *others, *_over(cells, metric)])
+    text = f"{head} beside {' and '.join(against)}" if against else head
+    return ", ".join([text, *others]) + _over(cells, metric)
 
 
 def _on_axis(x: VariedKey, cell: Cell) -> str:
@@ -344,14 +397,20 @@ def is_of(key: VariedKey, cells: Sequence[Cell]) -> bool:
     return all(cell.group is not None and cell.group.cca == cell.vary[key.key] for cell in cells)
 
 
-def _over(cells: Sequence[Cell], metric: Figure) -> list[str]:
+#: Flows of a group that a legend counts exactly; of more whose number varies it says about how many.
+_EXACT_MOST = 20
+
+
+def _over(cells: Sequence[Cell], metric: Figure) -> str:
     """Over how many flows a group's figure is, where they are several."""
     sizes = sorted({size for cell in cells if cell.group for size in cell.sizes})
     if not sizes or sizes[-1] == 1:
-        return []
+        return ""
     count = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    words = {"sum": "sum of", "mean": "mean of", "min": "of", "sd": "over all of", "": "over all of"}
-    return [f"{words[metric.over]} {count} flows"]
+    if len(sizes) > 1 and sizes[-1] > _EXACT_MOST:
+        count = f"~{float(f'{(sizes[0] + sizes[-1]) / 2:.2g}'):g}"
+    words = {"sum": f"sum of {count}", "mean": f"mean of {count}", "min": f"least of {count}"}
+    return f" ({words.get(metric.over, count if '~' in count else f'{count} flows')})"
 
 
 def _of_run(cell: Cell, varied: Sequence[VariedKey]) -> str:

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from .groups import Group
 
 #: Lines of one figure; bins of size per decade, and flows that a bin needs for its median and for its 99th percentile.
-_LINES_MOST, _BINS, _MEDIAN_FROM, _P99_FROM = 10, 3, 5, 50
+_LINES_MOST, _BINS, _MEDIAN_FROM, _P99_FROM = 12, 3, 5, 50
 
 
 class Kind(NamedTuple):
     """Flows of one line: a group under one combination of varied values, over all repetitions."""
 
     label: str
-    cca: str
+    traits: list[look.Trait]
     runs: list[tuple[Result, Group]]
 
     def finite(self, window: Window | None) -> tuple[Column, Column, Column, int]:
@@ -74,6 +74,7 @@ def fct(
     results: Results | Result,
     *,
     ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
     window: Window | None = None,
     log: bool = True,
     **page: Unpack[style.Page],
@@ -90,6 +91,8 @@ def fct(
         Runs with flows that have a size, or a number of answers.
     ax
         Axes to draw into; a new figure unless given.
+    flows
+        Only these flows: numbers, or text such as ``0,3-5`` or a name; all unless given.
     window
         Only flows that open in it: start and end in seconds; the scenario's `measure`, or the whole run, unless given.
     log
@@ -97,7 +100,7 @@ def fct(
     """
     import numpy as np
 
-    kinds = _finite_kinds(results)
+    kinds = _finite_kinds(results, flows)
     by_label = {kind.label: kind.finite(window) for kind in kinds}
     if not any(times.size for _, times, *_ in by_label.values()):
         opened = sum(opened for *_, opened in by_label.values())
@@ -109,7 +112,9 @@ def fct(
         and several
         and any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in by_label.values())
     )
-    sheet = style.Sheet(ax, page, columns=2 if pair else 1, height=2.8)
+    is_narrow = style.is_narrow(page)
+    sheet = style.Sheet(ax, page, columns=2 if pair and not is_narrow else 1, rows=2 if pair and is_narrow else 1,
+                        height=2.8)  # fmt: skip
     for kind, own in zip(kinds, _looks(kinds)):
         _, times, _, opened = by_label[kind.label]
         _distribution(sheet, kind.label, times, opened - times.size, own)
@@ -124,7 +129,12 @@ def fct(
 
 @style.styled
 def slowdown(
-    results: Results | Result, *, ax: Axes | None = None, window: Window | None = None, **page: Unpack[style.Page]
+    results: Results | Result,
+    *,
+    ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
+    window: Window | None = None,
+    **page: Unpack[style.Page],
 ) -> Axes:
     """Completion time over the ideal one (size over the mean rate of the slowest link that the data cross, and one RTT)
     against size: median and 99th percentile in bins of size.
@@ -132,7 +142,7 @@ def slowdown(
     A bin needs 5 flows for its median and 50 for its 99th percentile. Parameters as of `fct`. Raises ResultError where
     no bin has a median.
     """
-    kinds = _finite_kinds(results)
+    kinds = _finite_kinds(results, flows)
     if not any(_binned(sizes, times, 50, _MEDIAN_FROM) for sizes, times, *_ in (kind.finite(window) for kind in kinds)):
         raise ResultError(
             f"a bin of size needs {_MEDIAN_FROM} flows that completed, and no group has them: plot fct shows few flows"
@@ -148,6 +158,7 @@ def latency(
     results: Results | Result,
     *,
     ax: Axes | None = None,
+    flows: str | Sequence[int] | None = None,
     window: Window | None = None,
     log: bool = True,
     **page: Unpack[style.Page],
@@ -155,7 +166,7 @@ def latency(
     """Cumulative distribution of the time from a request, or a write, until the last byte of its message had arrived.
     Parameters as of `fct`.
     """
-    kinds = _kinds(results, lambda run, group: any(run.plan.flows[flow].sends_messages for flow in group.flows))
+    kinds = _kinds(results, flows, lambda run, group: any(run.plan.flows[flow].sends_messages for flow in group.flows))
     if not kinds:
         raise ResultError("no flow of these runs sends messages; a [flow.workload] makes it")
     sheet = style.Sheet(ax, page)
@@ -188,28 +199,33 @@ def _runs(results: Results | Result) -> list[Result]:
     return list(results) if isinstance(results, Results) else [results]
 
 
-def _finite_kinds(results: Results | Result) -> list[Kind]:
-    kinds = _kinds(results, lambda run, group: any(run.plan.flows[flow].is_finite for flow in group.flows))
+def _finite_kinds(results: Results | Result, flows: str | Sequence[int] | None) -> list[Kind]:
+    kinds = _kinds(results, flows, lambda run, group: any(run.plan.flows[flow].is_finite for flow in group.flows))
     if not kinds:
         raise ResultError("no flow of these runs has a size or a number of answers, so none has a completion time")
     return kinds
 
 
-def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -> list[Kind]:
+def _kinds(
+    results: Results | Result, flows: str | Sequence[int] | None, wanted: Callable[[Result, Group], bool]
+) -> list[Kind]:
     """The groups that a figure is about, under each combination of varied values."""
     from dumbbell.results.load import Results
 
     runs = Results(_runs(results))
     varied = list(cells.varied_keys(runs, needed=False).values())
     kinds: list[Kind] = []
+    grouped = cells.grouped_by(runs, flows)
     for same in repetitions(runs).values():
         vary = {key.key: key.value_of(same[0]) for key in varied}
-        for pairs in groups.together(same):
+        for pairs in groups.together(same, grouped):
             run, group = pairs[0]
             if not wanted(run, group):
                 continue
             cell = cells.Cell(vary, run, group, group.table, [], cells.sizes_of([of for _, of in pairs]))
-            kinds.append(Kind(cells.label(cell, varied, None, [], figure("fct")), group.cca, pairs))
+            others = [key.trait(vary[key.key]) for key in varied if not cells.is_of(key, [cell])]
+            traits = [look.Trait(group.cca, is_cca=True), look.Trait(group.table), *others]
+            kinds.append(Kind(cells.label(cell, varied, None, [], figure("fct")), traits, pairs))
     if len(kinds) > _LINES_MOST:
         raise ResultError(
             f"{len(kinds)} distributions, and this plot has room for {_LINES_MOST}: choose runs with --run, such as"
@@ -219,14 +235,7 @@ def _kinds(results: Results | Result, wanted: Callable[[Result, Group], bool]) -
 
 
 def _looks(kinds: Sequence[Kind]) -> list[dict[str, Any]]:
-    ccas = [kind.cca for kind in kinds]
-    looks = []
-    for i, cca in enumerate(ccas):
-        nth, count = ccas[:i].count(cca), ccas.count(cca)
-        looks.append(
-            {"color": look.shade(look.of(cca).colour, nth, count), "linestyle": look.LINES[nth % len(look.LINES)]}
-        )
-    return looks
+    return [own.line for own in look.dress([kind.traits for kind in kinds])]
 
 
 def _distribution(sheet: style.Sheet, label: str, times: Column, missing: int, own: dict[str, Any]) -> None:
@@ -245,7 +254,7 @@ def _distribution(sheet: style.Sheet, label: str, times: Column, missing: int, o
     of_all = metrics.distribution(ordered, unreached=missing)
     for at, height, marker in ((of_all.p50, 0.5, "o"), (of_all.p99, 0.99, "D")):
         if isfinite(at):
-            sheet.ax.plot([at], [height], marker, color=own["color"], markersize=5, markeredgecolor="white", zorder=3)
+            sheet.ax.plot([at], [height], marker, color=own["color"], markersize=5, markeredgecolor="white", zorder=4)
     count = f"{ordered.size}" if not missing else f"{ordered.size} of {begun} complete"
     sheet.entry(drawn, f"{label} ({count}): ● p50 {_time(of_all.p50)}, ◆ p99 {_time(of_all.p99)}")
 
@@ -286,6 +295,7 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
                 linestyle=line,
                 marker=marker,
                 markersize=3.5,
+                linewidth=own.get("linewidth"),
             )[0]
             if percent == 50 and len(sheet.axes) == 1:
                 sheet.entry(drawn, kind.label if points else f"{kind.label}: fewer than {needed} of any size")
@@ -300,7 +310,7 @@ def _slowdowns(sheet: style.Sheet, ax: Axes, kinds: Sequence[Kind], window: Wind
     style.plain_log(ax.xaxis, *ax.get_xlim(), text=lambda value: bytes_text(round(value)))
     style.plain_log(ax.yaxis, *ax.get_ylim())
     ax.set_xlabel("Size of the flow")
-    style.value_title(sheet, ax, "Slowdown: completion time / (size / rate + RTT)")
+    style.value_title(sheet, ax, "Slowdown: time / (size / rate + RTT)")
 
 
 def _binned(sizes: Column, values: Column, percent: float, needed: int) -> list[tuple[float, float]]:

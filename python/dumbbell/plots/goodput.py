@@ -133,6 +133,8 @@ def _rates(
     sheet.entries.sort(key=lambda entry: series.order(entry[1]))
     series.value_axis(sheet, sheet.ax, f"{what} (Mbit/s)", log=log)
     rate = capacity(sheet, result, chosen, span, width, log=log)
+    if name == "goodput_bytes" and not many:
+        _fair_share(sheet, result, span)
     peak = sheet.ax.dataLim.y1
     peaks = _why_above(result, name, chosen, (peak - rate) * 1e6 * width) if peak > 1.02 * rate else ""
     for below in sheet.axes[1:]:
@@ -140,6 +142,24 @@ def _rates(
     series.time_axis(sheet.axes[-1], span)
     sheet.finish(captions.of_run(result, window) + f"; means over {width:g} s{peaks}")
     return sheet.ax
+
+
+def _fair_share(sheet: style.Sheet, result: Result, span: Window) -> None:
+    """Draw the share that flows without an end of their own had if they were equal: where all flows of the run are
+    such, share a link of one rate, and are at least two.
+    """
+    plan = result.plan
+    link, is_shared = _link_of(plan, range(len(plan.flows)))
+    is_plain = all(not flow.is_finite and not flow.sends_messages for flow in plan.flows)
+    if link is None or not (is_shared and link.is_constant and is_plain) or len(plan.flows) < 2:
+        return
+    ends = [(flow.start_ns / 1e9, float(stop) / 1e6) for flow, stop in zip(plan.flows, flow_column(result, "stop_us"))]
+    times = sorted({span[0], *(at for pair in ends for at in pair if span[0] < at < span[1])})
+    counts = [sum(start <= at < stop for start, stop in ends) for at in times]
+    shares = [link.rate_bps / 1e6 / count if count > 1 else float("nan") for count in counts]
+    drawn = sheet.ax.step([*times, span[1]], [*shares, shares[-1]], where="post", color=look.QUIET, linewidth=0.9,
+                          linestyle=":", label="fair share", zorder=1.5)[0]  # fmt: skip
+    sheet.entry(drawn, "fair share")
 
 
 def _why_above(result: Result, name: str, flows: Sequence[int], excess_bits: float) -> str:
@@ -157,13 +177,13 @@ def _group(
     sheet: style.Sheet, group: groups.Group, all_groups: Sequence[groups.Group], grid: Grid, chosen: Sequence[int]
 ) -> None:
     """A group's lines; where the figure has many flows their sum, and below it what a flow of it got."""
-    labels = groups.flow_labels(all_groups)
-    colour = groups.colours(all_groups)[group]
+    labels, dresses = groups.flow_labels(all_groups), series.dresses_of(all_groups, chosen)
     if len(chosen) <= series.LINES_MOST or group.size == 1:
-        for i, (flow, row) in enumerate(zip(group.flows, grid.values)):
+        for flow, row in zip(group.flows, grid.values):
             for ax in sheet.axes:
-                series.line(sheet, ax, grid.t, row, series.flow_look(group, all_groups, i, labels[flow]))
+                series.line(sheet, ax, grid.t, row, label=labels[flow], of=dresses[group, flow])
         return
+    colour = dresses[group, None if series.is_banded(group, chosen) else group.flows[0]].colour
     label = f"{group.label}: sum of {group.size} flows"
     total = reading.total(grid)
     marks = series.lone_marks(total)
@@ -174,8 +194,8 @@ def _group(
         if series.is_banded(group, chosen):
             series.band(sheet, below, group, grid, colour)
         else:
-            for i, (flow, row) in enumerate(zip(group.flows, grid.values)):
-                series.line(sheet, below, grid.t, row, series.flow_look(group, all_groups, i, labels[flow]))
+            for flow, row in zip(group.flows, grid.values):
+                series.line(sheet, below, grid.t, row, label=labels[flow], of=dresses[group, flow])
 
 
 def bin_of(result: Result, asked: float | None, span: Window) -> float:
@@ -218,7 +238,7 @@ def capacity(
     else:
         (times, rates), label = link.changes(duration), what
     drawn = sheet.ax.step(
-        times, rates, where="post", color=look.GREY, linewidth=1.0, linestyle="--", label=label, zorder=1.5
+        times, rates, where="post", color=look.QUIET, linewidth=1.0, linestyle="--", label=label, zorder=1.5
     )[0]
     sheet.entry(drawn, label)
     seen = [rate for at, rate in zip(times, rates) if at <= span[1]]
@@ -226,7 +246,7 @@ def capacity(
         policed = link.policer.rate_bps / 1e6
         sheet.entry(
             sheet.ax.axhline(
-                policed, color=look.GREY, linewidth=1.0, linestyle=":", label="policer's rate", zorder=1.5
+                policed, color=look.QUIET, linewidth=1.0, linestyle=":", label="policer's rate", zorder=1.5
             ),
             "policer's rate",
         )

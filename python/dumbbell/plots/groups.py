@@ -9,7 +9,7 @@ from dumbbell.results.texts import transport as transport_text
 from . import look
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dumbbell.results.load import Result
 
@@ -72,20 +72,22 @@ def as_one(result: Result) -> list[Group]:
     return [first._replace(flows=tuple(range(len(result.plan.flows)))) for first in of(result)[:1]]
 
 
-def together(repetitions: Sequence[Result]) -> list[list[tuple[Result, Group]]]:
+def together(
+    repetitions: Sequence[Result], grouped: Callable[[Result], list[Group]] = of
+) -> list[list[tuple[Result, Group]]]:
     """Each group of repetitions in the order of their tables, with the runs that have it: of a table whose flows arrive
     by chance a repetition may have none.
     """
     by_table: dict[int, list[tuple[Result, Group]]] = {}
     for run in repetitions:
-        for group in of(run):
+        for group in grouped(run):
             by_table.setdefault(group.table, []).append((run, group))
     return [same for _, same in sorted(by_table.items())]
 
 
 def _label(name: str, cca: str, transport: str, over: str) -> str:
     """``cubic from 10s`` is "CUBIC from 10s"; a name of the user's own stays as it is. The transport is behind it,
-    unless it is in "quinn's CUBIC" already.
+    unless it is in "quinn CUBIC" already.
     """
     shown = look.name(cca) + name[len(cca) :] if name == cca or name.startswith(f"{cca} ") else name
     if not over or (cca in look.OF_QUINN and look.name(cca) in shown):
@@ -94,12 +96,21 @@ def _label(name: str, cca: str, transport: str, over: str) -> str:
     return shown if over in words else f"{' '.join(words)} ({over})"
 
 
+def dressed(lines: Sequence[tuple[Group, int | None]]) -> list[look.Dress]:
+    """The look of lines, each of a flow of a group, or of the whole group: by controller where they have several, else
+    by group, else by flow.
+    """
+    return look.dress(
+        [
+            [look.Trait(group.cca, is_cca=True), look.Trait(group.table), look.Trait((group.table, flow))]
+            for group, flow in lines
+        ]
+    )
+
+
 def colours(groups: Sequence[Group]) -> dict[Group, str]:
-    """The colour of each group: its controller's, in shades where several share one."""
-    return {
-        group: look.shade(look.of(group.cca).colour, group.nth, sum(other.cca == group.cca for other in groups))
-        for group in groups
-    }
+    """The colour of each group."""
+    return {group: of.colour for group, of in zip(groups, dressed([(group, None) for group in groups]), strict=True)}
 
 
 def flow_labels(groups: Sequence[Group]) -> dict[int, str]:

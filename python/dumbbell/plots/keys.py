@@ -130,6 +130,12 @@ class VariedKey(NamedTuple):
         index = self.values.index(value)
         return self.numbers[index] if self.numbers else float(index)
 
+    def trait(self, value: Any) -> look.Trait:
+        """A value as what may tell lines apart."""
+        if self.is_cca:
+            return look.Trait(str(value), is_cca=True)
+        return look.Trait(self.values.index(value), self.position(value) if self.numbers else None)
+
     def text(self, value: Any) -> str:
         """A value on a tick, without unit."""
         if self.parts:
@@ -138,7 +144,15 @@ class VariedKey(NamedTuple):
             return f"{self.numbers[self.values.index(value)]:g}"
         if isinstance(value, bool):
             return "on" if value else "off"
-        return look.name(value) if self.is_cca else units.value_text(value)
+        if self.is_cca:
+            return look.name(value)
+        return kinds[self.values.index(value)] if (kinds := self._kinds) else units.value_text(value)
+
+    @property
+    def _kinds(self) -> list[str]:
+        """The kinds of queue disciplines, where these tell its values apart."""
+        kinds = [str(value.get("kind")) if isinstance(value, dict) else str(value) for value in self.values]
+        return kinds if self.key.endswith("qdisc") and len(set(kinds)) == len(kinds) else []
 
     def phrase(self, value: Any) -> str:
         """A value in a label, as in ``buffer 2 BDP`` or ``fq_codel``."""

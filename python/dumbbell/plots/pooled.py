@@ -29,6 +29,7 @@ class Point(NamedTuple):
     path: tuple[Any, ...]
     title: str
     label: str
+    traits: list[look.Trait]
     cca: str
     cell: Cell
     goodput: list[float]
@@ -109,18 +110,9 @@ def panel(sheet: style.Sheet, spots: Sequence[Spot], title: str) -> None:
     sheet.ax.set_xscale("log")
     style.plain_log(sheet.ax.xaxis, *sheet.ax.get_xlim())
     sheet.ax.invert_xaxis()
-    sheet.ax.set_xlabel(f"{title}, mean over the smallest on its path (smaller to the right)")
-    sheet.ax.set_ylabel("Goodput over the best on its path")
-    sheet.ax.annotate(
-        "better",
-        (0.11, 0.17),
-        xytext=(0.01, 0.04),
-        xycoords="axes fraction",
-        textcoords="axes fraction",
-        fontsize=7.5,
-        color="#555555",
-        arrowprops={"arrowstyle": "->", "color": "#555555"},
-    )
+    style.level_title(sheet, sheet.ax, f"{title}, mean over the smallest on its path (smaller to the right)")
+    style.value_title(sheet, sheet.ax, "Goodput over the best on its path")
+    style.better(sheet.ax, (0.13, 0.06), is_right=True)
 
 
 def _controller(sheet: style.Sheet, cca: str, places: Sequence[tuple[float, float, float]]) -> None:

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import Window
     from dumbbell.results.load import Result, Results
 
-#: Colours of series of probes, in their order.
-_COLOURS = (look.BLUE, look.VERMILION, look.GREEN, look.GREY)
-
 
 @style.styled
 def probes(
@@ -48,18 +45,18 @@ def probes(
     if not result.probes.num_rows:
         raise ResultError(f"{result.folder}: no probe was sent")
     span = reading.window_of(result, window)
-    sheet = style.Sheet(ax, page) if ax is not None else style.Sheet(None, page, columns=2, width_ratios=[2, 1])
-    for number, planned in enumerate(result.plan.probes):
-        colour, line = _COLOURS[number % len(_COLOURS)], look.LINES[number // len(_COLOURS) % len(look.LINES)]
+    sheet = series.with_distribution(ax, page)
+    dresses = look.dress([[look.Trait(""), look.Trait(number)] for number in range(len(result.plan.probes))])
+    for number, (planned, own) in enumerate(zip(result.plan.probes, dresses)):
         sent, rtts = metrics.probe_series(result, number, span)
         name = planned.name if planned.direction in planned.name else f"{planned.name} ({planned.direction})"
-        sheet.entry(sheet.ax.plot(sent, rtts, color=colour, linestyle=line, linewidth=0.8, label=name)[0], name)
+        sheet.entry(sheet.ax.plot(sent, rtts, label=name, **{**own.line, "linewidth": 0.8})[0], name)
         for cdf in sheet.axes[1:]:
             ordered = np.sort(rtts[~np.isnan(rtts)])
-            cdf.plot(ordered, np.arange(1, ordered.size + 1) / max(rtts.size, 1), color=colour, linestyle=line)
+            cdf.plot(ordered, np.arange(1, ordered.size + 1) / max(rtts.size, 1), **own.line)
     label = "RTT of probes (ms)"
     series.time_axis(sheet.ax, span)
-    series.value_axis(sheet, sheet.ax, label, log=log)
+    series.value_axis(sheet, sheet.ax, label, log=log, from_zero=False)
     for cdf in sheet.axes[1:]:
         cdf.set_ylim(0, 1.01)
         cdf.set_xlabel(label)

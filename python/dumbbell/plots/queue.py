@@ -72,8 +72,8 @@ def queue(
     values = total[{"bytes": "backlog_bytes", "packets": "backlog_packets", "ms": "sojourn_us"}[measure]] / (
         1 if measure == "packets" else 1000
     )
-    sheet.ax.fill_between(t[inside], values[inside], color=look.BLUE, alpha=0.25, linewidth=0)
-    sheet.entry(sheet.ax.plot(t[inside], values[inside], color=look.BLUE, linewidth=0.9, label="queue")[0], "queue")
+    sheet.ax.fill_between(t[inside], values[inside], color=look.NEUTRAL, alpha=0.18, linewidth=0)
+    sheet.entry(sheet.ax.plot(t[inside], values[inside], color=look.NEUTRAL, linewidth=0.9, label="queue")[0], "queue")
     most = _limit(sheet, of, measure, float(np.max(values[inside], initial=1e-9)))
     _moments(sheet, t, total["dropped_packets"], span, at=_DROPS_AT, colour=look.VERMILION, label="drops")
     _moments(sheet, t, total["marked_packets"], span, at=_MARKS_AT, colour=look.GREEN, label="marks")
@@ -109,7 +109,7 @@ def _limit(sheet: style.Sheet, of: LinkView, measure: str, most: float) -> float
     at = limit.amount / (1000 if measure == "bytes" else 1)
     if at >= _FAR.get(of.qdisc.kind, _FAR_AQM) * most:
         return most
-    sheet.entry(sheet.ax.axhline(at, color=look.GREY, linewidth=1.0, linestyle="--", label="limit"), "limit")
+    sheet.entry(sheet.ax.axhline(at, color=look.QUIET, linewidth=1.0, linestyle="--", label="limit"), "limit")
     return max(most, at)
 
 
@@ -135,4 +135,4 @@ def _milliseconds(ax: Axes, of: LinkView) -> None:
     right = ax.secondary_yaxis(
         "right", functions=(lambda kilobytes: np.asarray(kilobytes) / per_ms, lambda ms: np.asarray(ms) * per_ms)
     )
-    right.set_ylabel("at the link's rate (ms)")
+    right.set_ylabel("Delay (ms)")

@@ -45,15 +45,25 @@ def rtt(
     """
     result = style.one(results)
     chosen, span = chosen_flows(result, flows), reading.window_of(result, window)
-    sheet = style.Sheet(ax, page) if ax is not None else style.Sheet(None, page, columns=2, width_ratios=[2, 1])
+    sheet = series.with_distribution(ax, page)
     name, label = reading.rtt_column(result)
     series.lines(sheet, sheet.ax, result, lambda some: reading.column(result, some, name, span, scale=1e-3), chosen)
     series.time_axis(sheet.ax, span)
-    series.value_axis(sheet, sheet.ax, label, log=log)
+    _thin_out(sheet.ax)
+    series.value_axis(sheet, sheet.ax, label, log=log, from_zero=False)
     for cdf in sheet.axes[1:]:
         _cdf(sheet, cdf, result, chosen, span, log=log)
     sheet.finish(captions.of_run(result, window))
     return sheet.ax
+
+
+def _thin_out(ax: Axes) -> None:
+    """Make lines the thinner the later they are drawn: flows of one queue have nearly the same RTT."""
+    from matplotlib import rcParams
+
+    lines = sorted(ax.get_lines(), key=lambda line: line.get_zorder())
+    for nth, line in enumerate(lines):
+        line.set_linewidth(rcParams["lines.linewidth"] * (1.4 - 0.8 * nth / max(len(lines) - 1, 1)))
 
 
 @style.styled
@@ -81,7 +91,7 @@ def _cdf(sheet: style.Sheet, ax: Axes, result: Result, chosen: Sequence[int], sp
     import numpy as np
 
     groups_ = groups.of(result, chosen)
-    colours, labels = groups.colours(groups_), groups.flow_labels(groups_)
+    dresses, labels = series.dresses_of(groups_, chosen), groups.flow_labels(groups_)
     name, axis_label = reading.rtt_column(result)
     for group in series.drawing_order(groups_):
         read = reading.column(result, group.flows, name, span, scale=1e-3)
@@ -90,14 +100,8 @@ def _cdf(sheet: style.Sheet, ax: Axes, result: Result, chosen: Sequence[int], sp
         for i, values in enumerate(sets):
             ordered = np.sort(values[~np.isnan(values)])
             label = f"{group.label}: all samples of its {group.size} flows" if pooled else labels[group.flows[i]]
-            own = series.flow_look(group, groups_, i, label)
-            drawn = ax.plot(
-                ordered,
-                np.arange(1, ordered.size + 1) / max(ordered.size, 1),
-                color=colours[group] if pooled else own.colour,
-                linestyle="-" if pooled else own.linestyle,
-                label=label,
-            )[0]
+            own = dresses[group, None if pooled else group.flows[i]]
+            drawn = ax.plot(ordered, np.arange(1, ordered.size + 1) / max(ordered.size, 1), label=label, **own.line)[0]
             if len(sheet.axes) == 1:
                 sheet.entry(drawn, label)
     ax.set_ylim(0, 1.01)

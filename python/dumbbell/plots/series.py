@@ -4,7 +4,7 @@ where they are many.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.results.columns import flow_column
 from dumbbell.results.texts import transport
@@ -54,60 +54,27 @@ def lines(
 ) -> None:
     """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows."""
     groups_ = groups.of(result, flows)
-    colours, labels = groups.colours(groups_), groups.flow_labels(groups_)
+    dresses, labels = dresses_of(groups_, flows), groups.flow_labels(groups_)
     for group in drawing_order(groups_):
         if is_banded(group, flows):
-            band(sheet, ax, group, reading.grid(result, read(group.flows)), colours[group])
+            band(sheet, ax, group, reading.grid(result, read(group.flows)), dresses[group, None].colour)
             continue
-        for i, (flow, of) in enumerate(read(group.flows).items()):
-            line(sheet, ax, of.t, of.values, flow_look(group, groups_, i, labels[flow]))
+        for flow, of in read(group.flows).items():
+            line(sheet, ax, of.t, of.values, label=labels[flow], of=dresses[group, flow])
     sheet.entries.sort(key=lambda entry: order(entry[1]))
 
 
-class FlowLook(NamedTuple):
-    """Look of one flow's line."""
-
-    label: str
-    colour: str
-    linestyle: Any
-    marker: Any
-    markers: tuple[float, float]
-    """Where its first marker stands and how far they are apart, parts of the line's points."""
+def dresses_of(groups_: Sequence[Group], flows: Sequence[int]) -> dict[tuple[Group, int | None], look.Dress]:
+    """The look of each flow's line, and of each group that is drawn as a whole (with None for the flow)."""
+    lines: list[tuple[Group, int | None]] = []
+    for group in groups_:
+        lines += [(group, None)] if is_banded(group, flows) else [(group, flow) for flow in group.flows]
+    return dict(zip(lines, groups.dressed(lines), strict=True))
 
 
-def flow_look(group: Group, groups_: Sequence[Group], i: int, label: str) -> FlowLook:
-    """The look of the i-th flow of a group: its controller's colour, in shades and other lines where several flows
-    share it.
-    """
-    same = [other for other in groups_ if other.cca == group.cca and other.size <= LINES_MOST]
-    count = max(sum(other.size for other in same), 1)
-    nth = sum(other.size for other in same if other.nth < group.nth) + i
-    own = look.of(group.cca)
-    return FlowLook(
-        label,
-        look.shade(own.colour, min(nth, count - 1), count),
-        look.LINES[nth % len(look.LINES)],
-        own.marker,
-        (0.02 + 0.013 * (nth % 5), 0.11),
-    )
-
-
-def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, of: FlowLook) -> None:
-    """One flow's line with sparse markers, which are as far apart where the line is jagged as where it is smooth; a
-    point without neighbours has one, too.
-    """
-    first, apart = (round(part * len(t)) for part in of.markers)
-    drawn = ax.plot(
-        t,
-        values,
-        color=of.colour,
-        linestyle=of.linestyle,
-        marker=of.marker,
-        markersize=3.5,
-        markevery=sorted({*range(first, len(t), apart), *lone(values)}) if len(t) > 30 else None,
-        label=of.label,
-    )[0]
-    sheet.entry(drawn, of.label)
+def line(sheet: style.Sheet, ax: Axes, t: Column, values: Column, *, label: str, of: look.Dress) -> None:
+    """One flow's line; a point without neighbours has a marker."""
+    sheet.entry(ax.plot(t, values, label=label, **{**of.line, **lone_marks(values)})[0], label)
 
 
 def lone(values: Column) -> list[int]:
@@ -145,19 +112,37 @@ def order(label: str) -> tuple[int, int]:
     return (0, int(head)) if head.isdecimal() else (1, 0)
 
 
+def with_distribution(ax: Axes | tuple[Axes, Axes] | None, page: style.Page) -> style.Sheet:
+    """Axes over time and beside them those of a distribution, below them where the page is narrow."""
+    if ax is not None:
+        return style.Sheet(ax, page)
+    if style.is_narrow(page):
+        return style.Sheet(None, page, rows=2)
+    return style.Sheet(None, page, columns=2, width_ratios=[2, 1])
+
+
 def time_axis(ax: Axes, window: Window) -> None:
     """Time in seconds along x, over the window."""
     ax.set_xlim(*window)
     ax.set_xlabel("Time (s)")
 
 
-def value_axis(sheet: style.Sheet, ax: Axes, label: str, *, log: bool) -> None:
-    """The axis of what is drawn: from zero, or logarithmic."""
+#: Part of the largest value above which the smallest must be for an axis that does not begin at zero.
+_FAR_ABOVE = 0.3
+
+
+def value_axis(sheet: style.Sheet, ax: Axes, label: str, *, log: bool, from_zero: bool = True) -> None:
+    """The axis of what is drawn: logarithmic, or from zero, unless it need not be and all values are far above it."""
     style.value_title(sheet, ax, label)
     if log:
         zeros.refuse_only(value for line in ax.get_lines() for value in zeros.values_of(line))
         ax.set_yscale("log")
         style.plain_log(ax.yaxis, *ax.get_ylim())
+        return
+    low, high = ax.dataLim.y0, ax.dataLim.y1
+    if not from_zero and low > _FAR_ABOVE * high > 0:
+        room = 0.06 * ((high - low) or high)
+        ax.set_ylim(low - room, high + room)
     else:
         ax.set_ylim(bottom=0)
 

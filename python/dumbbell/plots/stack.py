@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from . import style
+from . import lettering, style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +22,7 @@ def stack(
     names: Sequence[str] = (),
     same_scale: bool = False,
     panel_height: float = 1.9,
+    heights: Sequence[float] | None = None,
     **page: Unpack[style.Page],
 ) -> Figure:
     """A figure with a row for each drawing function and run, such as ``(plot.goodput, result)``.
@@ -36,24 +37,26 @@ def stack(
         Whether all rows have the axis of the one that needs most.
     panel_height
         Height of a row in inches, unless a height of the page is given.
+    heights
+        Parts of the height that the rows have; the same unless given.
     """
-    sheet = style.Sheet(None, page, rows=len(rows), height=panel_height, sharex=True)
+    sheet = style.Sheet(None, page, rows=len(rows), height=panel_height, sharex=True, height_ratios=heights)
     captions: list[str] = []
     for ax, (draw, result) in zip(sheet.axes, rows, strict=True):
         draw(result, ax=ax)
-        legend = ax.get_legend()
-        assert legend is not None
-        for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True):
-            sheet.entry(handle, text.get_text().replace(r"\$", "$"))
-        captions.append(" ".join(legend.get_title().get_text().split()).replace(r"\$", "$"))
-        legend.remove()
+        for handle, label in style.entries_of(ax):
+            sheet.entry(handle, label)
+        captions.append(style.caption_of(ax))
+        if legend := ax.get_legend():
+            legend.remove()
     for ax, name in zip(sheet.axes, names):
-        ax.text(1, 1.02, style.plain(name), transform=ax.transAxes, ha="right", va="bottom", fontweight="bold")
+        ax.text(1, 1.02, lettering.plain(name), transform=ax.transAxes, ha="right", va="bottom", fontweight="bold")
     for ax in sheet.axes[:-1]:
         ax.set_xlabel("")
     if same_scale:
         top = max(ax.get_ylim()[1] for ax in sheet.axes)
         for ax in sheet.axes:
             ax.set_ylim(top=top)
+    sheet.figure.align_ylabels([ax for ax in sheet.axes if ax.get_ylabel()])
     sheet.finish(captions[0])
     return sheet.figure

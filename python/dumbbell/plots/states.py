@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
+from zlib import crc32
 
 from dumbbell.errors import ResultError
 from dumbbell.results.windows import chosen_flows
 
-from . import captions, groups, reading, series, style
+from . import captions, groups, lettering, palette, reading, series, style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,19 +23,8 @@ _BAND = 0.8
 #: States of more flows than this are too thin to tell.
 _FLOWS_MOST = 20
 
-#: What states do has the same colour in BBR and in its successors: probe up, drain, cruise, refill, look for the RTT.
-_COLOURS = {
-    "STARTUP": "#D55E00",
-    "DRAIN": "#56B4E9",
-    "PROBE_BW": "#66C2A5",
-    "PROBE_BW_UP": "#E69F00",
-    "PROBE_BW_DOWN": "#0072B2",
-    "PROBE_BW_CRUISE": "#009E73",
-    "PROBE_BW_REFILL": "#F0E442",
-    "PROBE_RTT": "#000000",
-}
-#: For the states of other controllers, in the order in which they are met.
-_OTHERS = ("#CC79A7", "#8C6D31", "#999999", "#B7A9D6", "#7F0000", "#A6C96A")
+#: Part of the axis that the longest stay in a state fills at least where a legend names the state.
+_SEEN = 1 / 600
 
 
 @style.styled
@@ -68,20 +58,29 @@ def states(
     chosen, span = chosen_flows(result, flows), reading.window_of(result, window)
     known = _known(result, chosen)
     sheet = style.Sheet(ax, page, height=0.9 + 0.3 * len(known))
-    for name, colour in colours_of([name for stays in known.values() for name, _, _ in stays]).items():
-        for row, stays in enumerate(known.values()):
+    stays_in = {flow: _inside(stays, span) for flow, stays in known.items()}
+    for name, colour in colours_of([name for stays in stays_in.values() for name, _, _ in stays]).items():
+        longest = 0.0
+        for row, stays in enumerate(stays_in.values()):
             spans = [(start, end - start) for state, start, end in stays if state == name]
             if spans:
                 sheet.ax.broken_barh(spans, (row - _BAND / 2, _BAND), facecolors=colour, linewidth=0, label=name)
-        sheet.entry(Patch(color=colour), name)
+                longest = max(longest, *(length for _, length in spans))
+        if longest >= _SEEN * (span[1] - span[0]):
+            sheet.entry(Patch(color=colour), name)
     labels = {flow: f"{flow}: {group.label}" for group in groups.of(result) for flow in group.flows}
-    sheet.ax.set_yticks(range(len(known)), [style.plain(labels[flow]) for flow in known])
-    sheet.ax.set_ylabel("Flow")
+    sheet.ax.set_yticks(range(len(known)), [lettering.plain(labels[flow]) for flow in known])
     sheet.ax.set_ylim(len(known) - 0.5, -0.5)
     sheet.ax.grid(visible=False, axis="y")
     series.time_axis(sheet.ax, span)
     sheet.finish(captions.of_run(result, window))
     return sheet.ax
+
+
+def _inside(stays: Sequence[tuple[str, float, float]], span: Window) -> list[tuple[str, float, float]]:
+    """The parts of stays that are in a window."""
+    cut = ((state, max(start, span[0]), min(end, span[1])) for state, start, end in stays)
+    return [(state, start, end) for state, start, end in cut if end > start]
 
 
 def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, float, float]]]:
@@ -103,10 +102,11 @@ def _known(result: Result, chosen: Sequence[int]) -> dict[int, list[tuple[str, f
 
 
 def colours_of(met: list[str]) -> dict[str, str]:
-    """Colour of each of these states, those of BBR first."""
-    others = [name for name in dict.fromkeys(met) if name not in _COLOURS]
-    return {name: colour for name, colour in _COLOURS.items() if name in met} | {
-        name: _OTHERS[i % len(_OTHERS)] for i, name in enumerate(others)
+    """Colour of each of these states, the same in every figure; those of built-in controllers first."""
+    return {name: colour for name, colour in palette.STATES.items() if name in met} | {
+        name: palette.OTHER_STATES[crc32(name.encode()) % len(palette.OTHER_STATES)]
+        for name in dict.fromkeys(met)
+        if name not in palette.STATES
     }
 
 

@@ -1,16 +1,21 @@
-"""The page that a figure is drawn on: fonts, sizes, legend and caption, and the file that it becomes."""
+"""The page that a figure is drawn on: sizes, legend and caption, and the file that it becomes."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from functools import cache, wraps
-from math import log10
+from functools import wraps
+from itertools import pairwise
+from math import floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypedDict, TypeVar
+from weakref import WeakKeyDictionary
 
 from dumbbell.errors import ResultError, wrong
 from dumbbell.files import written_whole
+
+from . import lettering, rc
+from .lettering import legend_points, plain, points, text_points, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,54 +25,23 @@ if TYPE_CHECKING:
 
     from dumbbell.results.load import Result, Results
 
-#: Width of a figure in inches unless another is asked for: text width of a two-column paper.
+#: Widths of a figure in inches: on a page of its own, in one column of a paper, and over both.
 WIDTH = 7.0
+PAPER = {"column": 3.33, "wide": 7.0}
+#: Parts of the usual heights that panels have there.
+_HEIGHTS = {"column": 0.66, "wide": 0.8}
 #: What may be asked for, inches.
 SIZES = (2.0, 60.0)
+#: Below this width panels stand one above the other, inches.
+NARROW = 4.6
 
-#: Smallest side of axes that can be read, inches.
-_AXES_LEAST = 0.5
+#: Smallest side of axes that can be read, inches, and smallest height of one with a few rows below others.
+_AXES_LEAST, _ROW_LEAST = 0.45, 0.18
 
-_CAPTION_POINTS, _LEGEND_POINTS = 7.0, 8.0
-#: Of a legend entry next to its text, points: sample, gap, distance to the next column.
-_ENTRY_POINTS = 45.0
-#: Room for ticks and axis title below the axes, points.
-_BELOW_POINTS = 36.0
-
-RC: Any = {
-    "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.grid": True,
-    "grid.color": "#d9d9d9",
-    "grid.linewidth": 0.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.4,
-    "legend.frameon": False,
-    "legend.fontsize": _LEGEND_POINTS,
-    "legend.title_fontsize": _CAPTION_POINTS,
-    "legend.handlelength": 2.6,
-    "figure.dpi": 110,
-    "savefig.dpi": 200,
-    "svg.hashsalt": "dumbbell",
-    "pdf.fonttype": 42,
-    "axes.formatter.useoffset": False,
-}
-
-#: Fonts for letters that DejaVu Sans, which comes with matplotlib, does not have: the first that is installed.
-_FURTHER_FONTS = (
-    "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "WenQuanYi Zen Hei", "WenQuanYi Micro Hei",
-    "Droid Sans Fallback", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Malgun Gothic", "Arial Unicode MS",
-)  # fmt: skip
-
-
-@cache
-def _families() -> list[str]:
-    from matplotlib.font_manager import fontManager
-
-    installed = {font.name for font in fontManager.ttflist}
-    return ["DejaVu Sans", *[name for name in _FURTHER_FONTS if name in installed][:1]]
+#: Of a legend entry next to its text, in parts of its size: sample, gap, distance to the next column.
+_ENTRY = 5.6
+#: Room for ticks and axis title below the axes, in parts of their size.
+_BELOW = 4.0
 
 
 P = ParamSpec("P")
@@ -75,23 +49,46 @@ R = TypeVar("R")
 
 
 class Page(TypedDict, total=False):
-    """Settings that every figure takes besides its own: a title, and its size in inches where it makes a figure of its
-    own.
+    """Settings that every figure takes besides its own: a title, its size in inches where it makes a figure of its own,
+    whether the caption is drawn, and the column of a paper that it is for.
     """
 
     title: str | None
     width: float | None
     height: float | None
+    caption: bool
+    """True unless given; False for a paper."""
+    paper: str | None
+    """``column`` (3.33 inches wide) or ``wide`` (7), in serif type; None for a screen."""
+
+
+class _Drawn(NamedTuple):
+    """What belongs to a figure and is not in it: caption, legend, and the settings that it was drawn with."""
+
+    caption: str
+    entries: list[tuple[Any, str]]
+    settings: dict[str, Any]
+
+
+_DRAWN: WeakKeyDictionary[Any, _Drawn] = WeakKeyDictionary()
+
+
+def caption_of(drawn: Figure | Axes) -> str:
+    """The caption of a figure, or of axes that were given, whether or not it is drawn; empty of others."""
+    return _DRAWN[drawn].caption if drawn in _DRAWN else ""
+
+
+def entries_of(ax: Axes) -> list[tuple[Any, str]]:
+    """Handle and label of each entry of the legend of axes that were given."""
+    return _DRAWN[ax].entries
 
 
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """Give a drawing function this style, whatever the caller's own settings are."""
+    """Give a drawing function this style, where the caller has no settings of his own."""
 
     @wraps(draw)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> R:
-        import matplotlib as mpl
-
-        with mpl.rc_context({**RC, "font.family": _families()}):
+        with rc.settings(is_paper=bool(kwargs.get("paper")), ax=kwargs.get("ax")):
             return draw(*args, **kwargs)
 
     return drawn
@@ -120,7 +117,7 @@ class Sheet:
         self.own = given is None
         self.entries: list[tuple[Any, str]] = []
         self.explained: list[str] = []
-        self.below = _BELOW_POINTS
+        self.below = _BELOW * points(9)
         """How far below axes that were given the legend begins, points."""
         if given is None:
             self.figure, axes = figure(rows, columns, height=height, page=page, **options)
@@ -151,23 +148,32 @@ class Sheet:
         marked = [zeros.marked(ax) for ax in self.axes]
         if any(marked):
             caption += f"; {zeros.SAID}"
+        _DRAWN[self.figure if self.own else self.ax] = _Drawn(caption, self.entries, rc.snapshot())
+        self._title()
+        if self.entries or self._has_caption:
+            self._legend(caption if self._has_caption else "")
+        lettering.escape(self.figure)
+
+    @property
+    def _has_caption(self) -> bool:
+        return self.page.get("caption", not self.page.get("paper"))
+
+    def _legend(self, caption: str) -> None:
+        size, small = legend_points(), points(7)
         width = self.figure.get_figwidth() * 72 - 16
         if not self.own:
             width *= self.ax.get_position().width
-        handles = [handle for handle, _ in self.entries]
-        labels = ["\n".join(wrapped(plain(label), width - _ENTRY_POINTS, _LEGEND_POINTS)) for _, label in self.entries]
-        widest = max((text_points(line, _LEGEND_POINTS) for label in labels for line in label.split("\n")), default=0.0)
-        columns = max(1, min(len(labels), int(width / (widest + _ENTRY_POINTS))))
-        lines = wrapped(plain(caption), width, _CAPTION_POINTS)
+        room = width - _ENTRY * size
+        labels = ["\n".join(wrapped(plain(label), room, size)) for _, label in self.entries]
+        widest = max((text_points(line, size) for label in labels for line in label.split("\n")), default=0.0)
+        columns = max(1, min(len(labels), int(width / (widest + _ENTRY * size))))
+        lines = wrapped(plain(caption), width, small) if caption else []
         look: dict[str, Any] = {"ncols": columns, "title": "\n".join(lines), "alignment": "left", "borderaxespad": 0.3}
+        handles = [handle for handle, _ in self.entries]
         if self.own:
-            legend = self.figure.legend(handles, labels, loc="outside lower left", **look)
-            rows = -(-len(labels) // columns) * max((label.count("\n") + 1 for label in labels), default=0)
-            if not self.page.get("height"):
-                self.figure.set_figheight(
-                    self.figure.get_figheight()
-                    + (rows * _LEGEND_POINTS * 1.6 + len(lines) * _CAPTION_POINTS * 1.3 + 8) / 72
-                )
+            legend = self.figure.legend(handles, labels, loc="lower left", **look)
+            legend.set_in_layout(False)
+            self._keep_below(legend)
         else:
             from matplotlib.transforms import ScaledTranslation
 
@@ -175,50 +181,37 @@ class Sheet:
             legend = self.ax.legend(
                 handles, labels, loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, **look
             )
+            legend.set_in_layout(True)
         legend.get_title().set_color("#555555")
-        legend.set_in_layout(True)
-        self._title()
+
+    def _keep_below(self, legend: Any) -> None:
+        """Make room for a legend at the lower edge, and put the shared title of the level axes above it."""
+        shared = self.figure._supxlabel  # type: ignore[attr-defined]
+        with lettering.without_warnings():
+            high = legend.get_window_extent().height / self.figure.dpi * 72 + 4
+            titled = shared.get_window_extent().height / self.figure.dpi * 72 + 5 if shared is not None else 0.0
+        self._grow(high + titled)
+        whole = 72 * self.figure.get_figheight()
+        if shared is not None:
+            shared.set_y((high + 2) / whole)
+            shared.set_in_layout(False)
+        below = min((high + titled) / whole, 0.9)
+        self.figure.get_layout_engine().set(rect=(0, below, 1, 1 - below))  # type: ignore[union-attr,call-arg]
+
+    def _grow(self, by: float) -> None:
+        """Make the figure higher by this many points, unless its height was asked for."""
+        if not self.page.get("height"):
+            self.figure.set_figheight(self.figure.get_figheight() + by / 72)
 
     def _title(self) -> None:
         title = self.page.get("title")
         if title and self.own:
-            self.figure.suptitle(plain(title), x=0.01, ha="left", fontsize=10)
+            size = points(10)
+            lines = wrapped(plain(title), self.figure.get_figwidth() * 72 - 12, size)
+            self.figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=size)
+            self._grow(len(lines) * size * 1.2)
         elif title:
             self.ax.set_title(plain(title), loc="left")
-
-
-#: How much wider than its outlines text is drawn at most, at the resolution of screens.
-_HINTING = 1.08
-
-
-def text_points(text: str, size: float) -> float:
-    """Width of a line of text at a font size, points; a little more, because screens draw letters on whole dots."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    if not text:
-        return 0.0
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # `save` tells of letters that no font has
-        wide = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)[0]
-    return float(wide) * _HINTING
-
-
-def wrapped(text: str, points: float, size: float) -> list[str]:
-    """The text in lines that are at most this many points wide, broken between words."""
-    lines: list[str] = []
-    for word in text.split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_points(longer, size) <= points:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
-
-
-def plain(text: str) -> str:
-    """Text that is drawn as it is: no formula between dollar signs."""
-    return text.replace("$", r"\$")
 
 
 def checked_size(page: Page) -> tuple[float, float | None]:
@@ -227,7 +220,15 @@ def checked_size(page: Page) -> tuple[float, float | None]:
         asked = page.get(name)
         if asked is not None and not SIZES[0] <= float(asked) <= SIZES[1]:  # type: ignore[arg-type]
             raise wrong(f"--{name}", asked, f"inches, from {SIZES[0]:g} to {SIZES[1]:g}")
-    return float(page.get("width") or WIDTH), page.get("height")
+    paper = page.get("paper")
+    if paper is not None and paper not in PAPER:
+        raise wrong("--paper", paper, "one of: " + ", ".join(PAPER), list(PAPER))
+    return float(page.get("width") or PAPER.get(paper or "", WIDTH)), page.get("height")
+
+
+def is_narrow(page: Page) -> bool:
+    """True if two panels have no room beside each other."""
+    return checked_size(page)[0] < NARROW
 
 
 def figure(
@@ -239,29 +240,40 @@ def figure(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    wide, high = checked_size(page or {})
-    drawn = Figure(figsize=(wide, high or height * rows), layout="constrained")
+    page = page or {}
+    wide, high = checked_size(page)
+    usual = height * rows * _HEIGHTS.get(page.get("paper") or "", 1.0)
+    drawn = Figure(figsize=(wide, high or usual), layout="constrained")
+    for pad in ("w_pad", "h_pad"):
+        drawn.get_layout_engine().set(**{pad: 0.05})  # type: ignore[union-attr]
     FigureCanvasAgg(drawn)
     return drawn, drawn.subplots(rows, columns, **options)
 
 
-@styled
 def save(drawn: Figure, path: str | Path) -> str:
-    """Write the figure, whole or not at all; the file holds no date, so the same results make the same file. A name
-    without a suffix gets ``.png``. Returns the letters that no font here has, which are drawn as boxes. Raises
+    """Write the figure, whole or not at all; the file holds no date, so the same results make the same file, and a PDF
+    embeds its fonts as TrueType. A name without a suffix gets ``.png``. A caption that is not drawn gets a file of its
+    own beside the picture, ``.txt``. Returns the letters that no font here has, which are drawn as boxes. Raises
     ResultError where it cannot be written or does not fit.
     """
+    import matplotlib as mpl
+
     path = Path(path)
     path = path if path.suffix else path.with_suffix(".png")
     suffix = path.suffix[1:]
     metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix, {})
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as said, rc.settings():
+        settings: Any = _DRAWN[drawn].settings if drawn in _DRAWN else {}
+        mpl.rcParams.update(settings)
         warnings.simplefilter("always")
         warnings.filterwarnings("error", message="constrained_layout not applied")
         try:
             _check_room(drawn)
             with written_whole(path) as beside:
                 drawn.savefig(beside, metadata=metadata)
+            if text := _said_beside(drawn):
+                with written_whole(path.with_suffix(".txt")) as beside:
+                    Path(beside).write_text(text, encoding="utf-8")
         except OSError as error:
             raise ResultError(f"{path}: cannot be written ({error.strerror or error})") from None
     missing = [re.match(r"Glyph (\d+) ", str(warning.message)) for warning in said]
@@ -269,6 +281,13 @@ def save(drawn: Figure, path: str | Path) -> str:
         if match is None:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     return "".join(dict.fromkeys(chr(int(match[1])) for match in missing if match))
+
+
+def _said_beside(drawn: Figure) -> str:
+    """What the caption says, where the figure does not have it."""
+    caption = caption_of(drawn)
+    is_drawn = any(legend.get_title().get_text() for legend in drawn.legends)
+    return "" if is_drawn or not caption else caption + ("" if caption.endswith(".") else ".") + "\n"
 
 
 def _check_room(drawn: Figure) -> None:
@@ -282,7 +301,9 @@ def _check_room(drawn: Figure) -> None:
     except UserWarning:
         fits = False
     boxes = [ax.get_position() for ax in drawn.axes if ax.get_label() != "<colorbar>"]
-    if not fits or any(box.width * wide < _AXES_LEAST or box.height * high < _AXES_LEAST for box in boxes):
+    lowest, highest = (pick(box.height * high for box in boxes) for pick in (min, max))
+    narrowest = min(box.width * wide for box in boxes)
+    if not fits or narrowest < _AXES_LEAST or highest < _AXES_LEAST or lowest < _ROW_LEAST:
         raise ResultError(
             f"the figure does not fit into {wide:.3g} x {high:.3g} inches: give more with --width and --height"
         )
@@ -305,49 +326,100 @@ def one(results: Results | Result) -> Result:
 
 def value_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of an upright axis, in as many lines as its height asks for."""
-    ax.set_ylabel(_filled(text, sheet.figure.get_figheight() * ax.get_position().height, 9))
+    size = lettering.label_points()
+    ax.set_ylabel(_filled(text, sheet.figure.get_figheight() * ax.get_position().height, size))
 
 
 def level_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of a level axis, in as many lines as its width asks for."""
-    ax.set_xlabel(_filled(text, sheet.figure.get_figwidth() * ax.get_position().width, 9))
+    size = lettering.label_points()
+    ax.set_xlabel(_filled(text, sheet.figure.get_figwidth() * ax.get_position().width, size))
+
+
+def shared_title(sheet: Sheet, text: str) -> None:
+    """One title of the level axes of all panels."""
+    size = lettering.label_points()
+    text = " ".join(text.split("\n"))
+    sheet.figure.supxlabel(_filled(text, sheet.figure.get_figwidth(), size), fontsize=size)
 
 
 def panel_title(sheet: Sheet, ax: Axes, text: str) -> None:
     """The title of a panel, in as many lines as its width asks for."""
-    ax.set_title(_filled(text, sheet.figure.get_figwidth() * ax.get_position().width, 8), loc="left", fontsize=8)
+    size = points(8)
+    inches = sheet.figure.get_figwidth() * ax.get_position().width
+    ax.set_title(_filled(text, inches, size), loc="left", fontsize=size, pad=3)
 
 
 def _filled(text: str, inches: float, size: float) -> str:
     """The text in lines of this length."""
-    return "\n".join(wrapped(plain(text), max(72 * inches, 60.0), size))
+    lines = wrapped(plain(lettering.glued(text)), max(72 * inches, 60.0), size)
+    return "\n".join(lines).replace(lettering.GLUE, " ")
 
 
-#: What a tick's text needs along its axis, points.
-_TICK_POINTS = {"x": 26.0, "y": 12.0}
+def better(ax: Axes, at: tuple[float, float], *, is_right: bool = False) -> None:
+    """An arrow from this place of the axes towards what is better: up, and left or right."""
+    size = points(7.5)
+    across = size * 2.2 * (1 if is_right else -1)
+    ax.annotate(
+        plain("better"),
+        at,
+        xytext=at,
+        xycoords="axes fraction",
+        ha="center" if is_right else "right",
+        va="bottom",
+        fontsize=size,
+        color="#555555",
+    )
+    ax.annotate(
+        "",
+        at,
+        xytext=(across - (0 if is_right else size * 1.6), size * 3.4),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "<-", "color": "#555555", "shrinkA": 0, "shrinkB": size * 1.5},
+    )
 
 
-def _length_points(axis: Any) -> float:
+def length_points(axis: Any) -> float:
     """Length of an axis before the layout, points."""
     box, (wide, high) = axis.axes.get_position(), axis.axes.get_figure(root=True).get_size_inches()
     return float(72 * (box.width * wide if axis.axis_name == "x" else box.height * high))
 
 
-def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str] = "{:g}".format) -> None:
-    """Plain numbers, or what `text` makes of them, on a logarithmic axis: at 1, 2 and 5 of each decade where it spans
-    few and is long enough, else at powers of ten.
-    """
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+def fits(axis: Any, places: Sequence[float], texts: Sequence[str], *, span: float) -> bool:
+    """True if texts of ticks have room at these places, which ascend; the axis spans `span` of the same unit."""
+    size = lettering.tick_points()
+    per_unit = 0.92 * length_points(axis) / (span or 1.0)
+    needs = [text_points(text, size) + 4 if axis.axis_name == "x" else 1.3 * size for text in texts]
+    return all((b - a) * per_unit >= (m + n) / 2 for (a, b), (m, n) in zip(pairwise(places), pairwise(needs)))
 
+
+def plain_log(axis: Any, low: float, high: float, text: Callable[[float], str] = "{:g}".format) -> None:
+    """Plain numbers, or what `text` makes of them, on a logarithmic axis: at 1, 2 and 5 of each decade, or fewer where
+    these have no room.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    axis.set_minor_locator(LogLocator(subs=(2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0), numticks=20))
     if low > 0 and high / low <= 4:
         axis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
         axis.set_minor_locator(NullLocator())
-    else:
-        few = (
-            low > 0
-            and high / low <= 1000
-            and 3 * log10(high / low) * _TICK_POINTS[axis.axis_name] <= _length_points(axis)
-        )
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=20))
+    elif low > 0:
+        axis.set_major_locator(FixedLocator(_round_numbers(axis, low, high, text)))
+        if high / low > 1e4:
+            axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def _round_numbers(axis: Any, low: float, high: float, text: Callable[[float], str]) -> list[float]:
+    """Round numbers of a logarithmic axis, as many as have room."""
+    decades = range(floor(log10(low)), floor(log10(high)) + 1)
+    span = log10(high / low)
+    some: list[float] = []
+    for every, parts in ((1, (1, 2, 5)), (1, (1, 3)), (1, (1,)), (2, (1,)), (3, (1,)), (5, (1,))):
+        numbers = [float(f"{part}e{decade}") for decade in decades if not decade % every for part in parts]
+        some = [number for number in numbers if low * 0.999 <= number <= high * 1.001]
+        if fits(axis, [log10(number) for number in some], [text(number) for number in some], span=span):
+            break
+    return some

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results.statistic import mean_interval
 
-from . import cells, groups, look, style, ticks
+from . import cells, groups, lettering, look, style, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +38,6 @@ _UPPERMOST = 0.8
 _HATCHES = ("", "//", "..", "xx", "\\\\", "++")
 
 
-#: Of lines that are no controller's.
-_MARKERS = ("o", "s", "^", "D", "v", "P")
-
-
 class Shape(NamedTuple):
     """Rows and columns of panels, and their height in inches."""
 
@@ -50,10 +46,13 @@ class Shape(NamedTuple):
     height: float
 
 
-def shape(count: int, form: str) -> Shape:
-    """Rows and columns for this many panels."""
-    columns = min(count, 2 if form == "heat" and count % 2 == 0 else 3 if count != 4 else 2)
-    height = {1: 3.0, 2: 2.6}.get(columns, 2.1) if form != "heat" else {1: 3.6, 2: 2.8}.get(columns, 2.2)
+def shape(count: int, form: str, inches: float = style.WIDTH) -> Shape:
+    """Rows and columns for this many panels on a page of this width: full rows where that is possible."""
+    most = max(1, min(count, 4, int(inches / (2.6 if form == "heat" else 1.6))))
+    columns = next(
+        (each for each in (most, most - 1) if each > 1 and count % each == 0), -(-count // -(-count // most))
+    )
+    height = {1: 3.0, 2: 2.6, 3: 2.1}.get(columns, 1.9) if form != "heat" else {1: 3.6, 2: 2.8}.get(columns, 2.2)
     return Shape(-(-count // columns), columns, height)
 
 
@@ -61,18 +60,29 @@ def panels(
     sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], collected: Collected, layout: Layout, *, log: bool
 ) -> None:
     """Lines or bars in each panel."""
-    columns = shape(len(parts), layout.form).columns
     by_panel = rows_of([mine for _, mine in parts], collected, layout)
     rates = [rate for rows in by_panel if (rate := _rate(rows, collected)) is not None]
-    for i, (ax, (title, _), rows) in enumerate(zip(sheet.axes, parts, by_panel)):
+    for ax, (title, _), rows in zip(sheet.axes, parts, by_panel):
         panel(sheet, ax, rows, collected, layout=layout, log=log, others=rates)
         if title:
             style.panel_title(sheet, ax, title)
+    share_titles(sheet, len(parts), layout.form)
+
+
+def share_titles(sheet: style.Sheet, count: int, form: str) -> None:
+    """One title of the level axes of several panels, those of the upright ones in the first column only; ticks below
+    the lowest panel of each column.
+    """
+    columns = shape(count, form, sheet.figure.get_figwidth()).columns
+    used = sheet.axes[:count]
+    if count > 1:
+        style.shared_title(sheet, used[0].get_xlabel())
+    for i, ax in enumerate(used):
         if i % columns:
             ax.set_ylabel("")
-        if i + columns < len(parts):
+        if count > 1:
             ax.set_xlabel("")
-        else:
+        if i + columns >= count:
             ax.tick_params(labelbottom=True)
 
 
@@ -81,14 +91,27 @@ class Row(NamedTuple):
 
     cells: list[Cell]
     label: str
-    colour: str
-    marker: Any
-    linestyle: Any
+    dress: look.Dress
     cca: str
     """The one controller that it stands for; empty for a run with several, and for the controllers along the axis."""
     nth: int
     of: int
     """It is the nth of this many rows."""
+
+    @property
+    def colour(self) -> str:
+        """Its colour."""
+        return self.dress.colour
+
+    @property
+    def marker(self) -> Any:
+        """Its marker."""
+        return self.dress.marker
+
+    @property
+    def linestyle(self) -> Any:
+        """Its dashes."""
+        return self.dress.linestyle
 
     def spans(self, collected: Collected) -> tuple[list[float], list[list[float]] | None]:
         """Means, and how far the intervals reach below and above; None where nothing is repeated."""
@@ -114,9 +137,11 @@ def panel(
         else:
             _line(sheet, ax, row, collected, layout.x)
     rate = _rate(rows, collected)
-    if rate is not None:
-        drawn = ax.axhline(rate, color=look.GREY, linewidth=1.0, linestyle="--", label="link rate", zorder=1.5)
-        sheet.entry(drawn, "link rate")
+    fair = collected.fair_share([cell for row in rows for cell in row.cells])
+    for at, word, dashes in ((rate, "link rate", "--"), (fair, "fair share", ":")):
+        if at is not None:
+            drawn = ax.axhline(at, color=look.QUIET, linewidth=1.0, linestyle=dashes, label=word, zorder=1.5)
+            sheet.entry(drawn, word)
     tops = [
         *(cell.interval(collected.metric)[2] for cell in collected.cells),
         *([] if rate is None else [rate]),
@@ -137,20 +162,30 @@ def _ends(lowest: float, highest: float, most: float) -> tuple[float, float]:
 
 
 def rows_of(parts: Sequence[Sequence[Cell]], collected: Collected, layout: Layout) -> list[list[Row]]:
-    """The rows of each panel: in the colour of their controller, in shades and other lines where several rows have one
-    controller. Rows of one label look the same in all panels.
+    """The rows of each panel; what differs between rows has the colours. Rows of one label look the same in all
+    panels.
     """
     panels_ = [_together(mine, layout) for mine in parts]
-    named = [[(_cca(row, layout), _label(row, collected, layout)) for row in rows] for rows in panels_]
-    labels: dict[str, list[str]] = {}
-    for cca, label in dict.fromkeys(pair for names in named for pair in names):
-        labels.setdefault(cca, []).append(label)
+    labels = [[_label(row, collected, layout) for row in rows] for rows in panels_]
+    traits = {label: _traits(row, layout) for rows, names in zip(panels_, labels) for row, label in zip(rows, names)}
+    dresses = dict(zip(traits, look.dress(list(traits.values())), strict=True))
     return [
         [
-            _row(row, cca, label, labels[cca], place=(i, len(rows)))
-            for i, (row, (cca, label)) in enumerate(zip(rows, names))
+            Row(row, label, dresses[label], _cca(row, layout), i, len(rows))
+            for i, (row, label) in enumerate(zip(rows, names))
         ]
-        for rows, names in zip(panels_, named)
+        for rows, names in zip(panels_, labels)
+    ]
+
+
+def _traits(row: Sequence[Cell], layout: Layout) -> list[look.Trait]:
+    """What tells a row from others: its controller, its flows, and the values of the keys of lines."""
+    vary = row[0].vary
+    keys_ = [key for key in layout.lines if not cells.is_of(key, row)]
+    return [
+        look.Trait(_cca(row, layout), is_cca=True),
+        look.Trait(row[0].number),
+        *(key.trait(vary[key.key]) for key in keys_),
     ]
 
 
@@ -167,24 +202,6 @@ def _label(row: Sequence[Cell], collected: Collected, layout: Layout) -> str:
     return cells.label(row[0], layout.lines, layout.x, row, collected.metric, panels=layout.panels)
 
 
-def _row(row: list[Cell], cca: str, label: str, labels: Sequence[str], *, place: tuple[int, int]) -> Row:
-    """One row. `labels` names all rows of the same controller in the figure; `place` is the row's index in its panel,
-    and how many rows that has.
-    """
-    nth, count = labels.index(label), len(labels)
-    own = look.of(cca) if cca else look.Look(look.NEUTRAL, _MARKERS[nth % len(_MARKERS)], "")
-    colour = look.shade(own.colour, nth, count) if cca or count == 1 else _sequence(nth, count)
-    return Row(row, label, colour, own.marker, look.LINES[nth % len(look.LINES)], cca, *place)
-
-
-def _sequence(nth: int, count: int) -> str:
-    """The nth of this many colours from dark to light, for lines that belong to no controller."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-
-    return to_hex(colormaps["viridis"](0.05 + 0.8 * nth / (count - 1)))
-
-
 def _cca(row: Sequence[Cell], layout: Layout) -> str:
     ccas = {cell.group.cca for cell in row if cell.group}
     if not ccas:
@@ -196,9 +213,9 @@ def _line(sheet: style.Sheet, ax: Axes, row: Row, collected: Collected, x: Varie
     """A line through the means, with whiskers over the repetitions."""
     at = [x.position(cell.vary[x.key]) for cell in row.cells]
     means, whiskers = row.spans(collected)
-    line = "none" if x.is_scattered else row.linestyle
-    look_of: dict[str, Any] = {"color": row.colour, "marker": row.marker, "linestyle": line}
-    sheet.entry(ax.errorbar(at, means, yerr=whiskers, capsize=2, markersize=4.5, label=row.label, **look_of), row.label)
+    settings = {**row.dress.marked, **({"linestyle": "none"} if x.is_scattered else {})}
+    size: dict[str, Any] = {"capsize": 2, "elinewidth": 0.9, "markersize": lettering.points(4.5)}
+    sheet.entry(ax.errorbar(at, means, yerr=whiskers, label=row.label, **size, **settings), row.label)
 
 
 def _bars(sheet: style.Sheet, ax: Axes, row: Row, collected: Collected, x: VariedKey, *, rows: Sequence[Row]) -> None:
@@ -254,13 +271,13 @@ def _axes(
         ax.set_xlim(-0.6, len(x.values) - 0.4)
         ticks.of_categories(sheet, ax, x)
     else:
-        ticks.of_numbers(sheet, ax, x)
+        ticks.of_numbers(ax, x)
 
 
 def heat_maps(
     sheet: style.Sheet, parts: Sequence[tuple[str, list[Cell]]], collected: Collected, layout: Layout, *, log: bool
-) -> None:
-    """A heat map per panel, all in one scale of colours."""
+) -> bool:
+    """A heat map per panel, all in one scale of colours; whether cells had room for intervals."""
     import numpy as np
     from matplotlib.colors import LogNorm, Normalize
 
@@ -269,42 +286,64 @@ def heat_maps(
     means = [cell.interval(collected.metric)[0] for cell in collected.cells]
     positive = [mean for mean in means if mean > 0]
     norm = LogNorm(min(positive), max(positive)) if log and positive else Normalize(min(0.0, *means), max(means) or 1.0)
-    columns = shape(len(parts), "heat").columns
     across, up = ticks.ordered(x), ticks.ordered(y)
     image: Any = None
-    for i, (ax, (title, mine)) in enumerate(zip(sheet.axes, parts)):
+    digits, has_intervals = _decimals(means), True
+    for ax, (title, mine) in zip(sheet.axes, parts):
         grid = np.full((len(up), len(across)), np.nan)
+        room = (0.93 * ticks.width_points(sheet, ax) / len(across), 0.8 * style.length_points(ax.yaxis) / len(up))
         for cell in mine:
             row, column = up.index(cell.vary[y.key]), across.index(cell.vary[x.key])
             grid[row, column] = cell.interval(collected.metric)[0]
-            _number(ax, (column, row), cell, norm, room=ticks.width_points(sheet, ax) / len(across))
+            has_intervals &= _number(ax, (column, row), cell, norm, room=room, digits=digits)
         image = ax.imshow(grid, norm=norm, cmap="viridis", aspect="auto", origin="lower")
         ax.grid(visible=False)
         style.panel_title(sheet, ax, title)
         ticks.of_heat(sheet, ax, x, y)
-        ax.set_xlabel(x.axis_title if i + columns >= len(parts) else "")
-        ax.set_ylabel(y.axis_title if i % columns == 0 else "")
-        if i + columns >= len(parts):
-            ax.tick_params(labelbottom=True)
+        ax.set_xlabel(x.axis_title)
+        ax.set_ylabel(y.axis_title)
+    share_titles(sheet, len(parts), "heat")
     bar = sheet.figure.colorbar(image, ax=sheet.axes[: len(parts)], pad=0.01)
-    bar.set_label(collected.metric.axis_title)
+    bar.set_label(lettering.plain(collected.metric.axis_title))
     bar.outline.set_visible(False)
+    return has_intervals
 
 
-def _number(ax: Axes, at: tuple[int, int], cell: Cell, norm: Any, *, room: float) -> None:
-    """The mean in its cell, and half the width of its interval below it."""
+#: Smallest size of numbers in cells, points.
+_CELL_LEAST = 4.5
+
+
+def _decimals(means: Sequence[float]) -> int:
+    """Decimals of all numbers of a heat map: two of fractions, three digits of the largest otherwise."""
+    from math import floor, log10
+
+    most = max(map(abs, means), default=0.0)
+    return 2 if most <= 1 else max(0, 2 - floor(log10(most)))
+
+
+def _number(ax: Axes, at: tuple[int, int], cell: Cell, norm: Any, *, room: tuple[float, float], digits: int) -> bool:
+    """The mean in its cell, and half the width of its interval below it, where the cell has room for them; whether it
+    had for all.
+    """
     mean, half, _ = mean_interval(cell.values)
-    text = f"{mean:.3g}" if abs(mean) < 1000 else f"{mean:.0f}"
-    size = min(8.0, 8.0 * (room - 2) / max(style.text_points(text, 8.0), 1.0))
-    if half > 0:  # nan for a single one
-        text += f"\n±{half:.2g}"
+    lines = [f"{mean:.{digits}f}", *([f"±{half:.{digits}f}"] if half > 0 else [])]  # nan for a single one
+    usual = lettering.points(8)
+    sizes = [
+        min(usual, usual * (room[0] - 2) / max(lettering.text_points(line, usual) for line in some),
+            (room[1] - 2) / (1.1 * len(some)))
+        for some in (lines, lines[:1])
+    ]  # fmt: skip
+    fitting = [(size, some) for size, some in zip(sizes, (lines, lines[:1])) if size >= _CELL_LEAST]
+    if not fitting:
+        return False
     shown = float(norm(mean)) if mean > 0 or not hasattr(norm, "clip") else 0.0
     ax.text(
         *at,
-        text,
+        lettering.plain("\n".join(fitting[0][1])),
         ha="center",
         va="center",
-        fontsize=max(size, 4.0),
+        fontsize=fitting[0][0],
         color="white" if shown < 0.6 else "black",
         linespacing=0.95,
     )
+    return fitting[0][1] is lines or len(lines) == 1

@@ -41,6 +41,7 @@ def vary(
     x: str | None = None,
     panels: str | None = None,
     form: str | None = None,
+    flows: str | Sequence[int] | None = None,
     window: Window | None = None,
     log: bool = False,
     jain: bool = False,
@@ -67,6 +68,9 @@ def vary(
         A varied key that makes a panel of each value.
     form
         ``lines``, ``bars`` or ``heat``; what fits unless given.
+    flows
+        Only these flows: numbers, or text such as ``0,3-5`` or a name; all unless given. Of two shares that sum to one
+        only the first is drawn.
     window
         Start and end in seconds; the scenario's `measure`, or the whole run, unless given.
     log
@@ -79,7 +83,11 @@ def vary(
     ResultError
         Where nothing varies, no run has the metric, or too much varies for one figure.
     """
-    collected = cells.collect(results, figure(canonical(metric, "--metric")), window, along=x, as_points=True)
+    grouped = cells.grouped_by(results, flows)
+    collected = cells.collect(
+        results, figure(canonical(metric, "--metric")), window, along=x, as_points=True, grouped=grouped
+    )
+    collected = cells.folded(collected)
     if log:
         zeros.refuse_only(cell.interval(collected.metric)[0] for cell in collected.cells)
     layout = layout_of(collected, x, panels, form)
@@ -93,16 +101,16 @@ def vary(
                 " --metric jain alone"
             )
         return _with_jain(results, collected, layout, window=window, log=log, page=page)
-    shape = varied.shape(len(parts), layout.form)
+    shape = varied.shape(len(parts), layout.form, style.checked_size(page)[0])
     sheet = style.Sheet(ax, page, rows=shape.rows, columns=shape.columns, height=shape.height, sharex=True, sharey=True)
+    has_intervals, marks = True, "whiskers:"
     if layout.form == "heat":
-        varied.heat_maps(sheet, parts, collected, layout, log=log)
+        has_intervals, marks = varied.heat_maps(sheet, parts, collected, layout, log=log), "±: half the"
     else:
         varied.panels(sheet, parts, collected, layout, log=log)
     for unused in sheet.axes[len(parts) :]:
         unused.remove()
-    marks = "±: half the" if layout.form == "heat" else "whiskers:"
-    sheet.finish(_caption(results, [collected], window, marks=marks))
+    sheet.finish(_caption(results, [collected], window, marks=marks if has_intervals else ""))
     return sheet.ax
 
 
@@ -113,7 +121,7 @@ def _with_jain(
     axes.
     """
     index = cells.collect(results, figure("jain"), window, along=layout.x.key, as_points=True)
-    sheet = style.Sheet(None, page, rows=2, height=2.2, sharex=True)
+    sheet = style.Sheet(None, page, rows=2, height=2.0, sharex=True)
     above, below = sheet.axes
     (rows,) = varied.rows_of([collected.cells], collected, layout)
     varied.panel(sheet, below, rows, collected, layout=layout, log=log)
@@ -129,8 +137,9 @@ def _with_jain(
 def _caption(
     results: Sequence[Result], collected: Sequence[Collected], window: Window | None, *, marks: str = "whiskers:"
 ) -> str:
-    """The caption of panels with these cells, whose intervals `marks` shows."""
-    repeated, cut = any(of.is_repeated for of in collected), any(of.was_cut for of in collected)
+    """The caption of panels with these cells, whose intervals `marks` shows; without them where it is empty."""
+    repeated = bool(marks) and any(of.is_repeated for of in collected)
+    cut = marks == "whiskers:" and any(of.was_cut for of in collected)
     lacking = max(of.lacking for of in collected)
     return captions.of_runs(
         list(results),
@@ -141,7 +150,7 @@ def _caption(
         lacking=lacking,
         unreached=max(of.unreached for of in collected),
         beside=collected[0].beside,
-    )
+    ) + (f"; the rest is that of {collected[0].rest}" if collected[0].rest else "")
 
 
 def layout_of(collected: Collected, x: str | None, panels: str | None, form: str | None) -> Layout:

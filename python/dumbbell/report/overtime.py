@@ -10,7 +10,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError
-from dumbbell.plots import groups, look, reading, series
+from dumbbell.plots import groups, reading, series
 from dumbbell.plots.goodput import bin_of, series_of
 from dumbbell.plots.keys import FOLDER
 from dumbbell.plots.queue import columns_of
@@ -109,12 +109,11 @@ def of_run(run: Measured, lines: Sequence[Line], points: int, rtt: tuple[str, st
 
 def line_of(line: Line, i: int, lines: Sequence[Line]) -> dict[str, Any]:
     """Look of a line on the page: label, colour, dash."""
-    same = [j for j, other in enumerate(lines) if other.group.cca == line.group.cca]
-    colour = look.shade(look.of(line.group.cca).colour, same.index(i), len(same))
+    own = groups.dressed([(each.group, None if each.is_band else each.flows[0]) for each in lines])[i]
     return {
         "label": line.label,
-        "colour": looks.pair(colour),
-        "dash": i % len(looks.DASHES),
+        "colour": looks.pair(own.colour),
+        "dash": looks.dash(own.linestyle),
         "band": line.is_band,
         "size": len(line.flows),
     }

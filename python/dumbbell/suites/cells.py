@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.judge import HOLDS
-from dumbbell.plots import style
+from dumbbell.plots import lettering, style
 
 from .judge import within
 
@@ -94,7 +94,7 @@ def drawn(columns: Sequence[Column], across: str, *, width: float = 7.5, abreast
         for axes, (column, own) in zip(sheet.axes, blocks, strict=False):
             _block(axes, column, own, across)
             style.panel_title(sheet, axes, column.title)
-        sheet.figure.suptitle(style.plain(f"{table.text.item}: {table.text.title}"), x=0.01, ha="left", fontsize=10)
+        sheet.figure.suptitle(lettering.plain(f"{table.text.item}: {table.text.title}"), x=0.01, ha="left", fontsize=10)
         sheet.finish(
             f"Above: ours; below: the paper's. Tinted: outside of the tolerance. Within it: {agreement(table)}."
         )

@@ -6,13 +6,12 @@ paper prints are drawn as rings in the line's colour, bounds as flat ends, at th
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import controllers
-from dumbbell.plots import look, style, ticks
+from dumbbell.plots import lettering, look, style, ticks
 
 from .table import Reading, Table, matches
 
@@ -83,7 +82,7 @@ def page(
         for axes in sheet.axes[len(panels) :]:
             axes.set_visible(False)
         points = sheet.figure.get_figwidth() * 72 - 16
-        title = style.wrapped(style.plain(f"{table.text.item}: {table.text.title}"), points, 10)
+        title = lettering.wrapped(lettering.plain(f"{table.text.item}: {table.text.title}"), points, 10)
         sheet.figure.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10)
         sheet.finish(_caption(table, sheet.explained))
         return sheet.figure
@@ -112,31 +111,24 @@ def _caption(table: Table, explained: Sequence[str]) -> str:
     return "; ".join(words) + "."
 
 
-def colour(label: str) -> look.Look:
-    """The look of a line by its name: that of the controller whose name it begins with."""
+def looks_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour, marker and dashes of each label: by controller where the labels name several, else by label."""
+    ccas = [_cca(label) for label in labels]
+    if "" in ccas:
+        ccas = [""] * len(labels)
+    traits = [[look.Trait(cca, is_cca=bool(cca)), look.Trait(label)] for cca, label in zip(ccas, labels)]
+    return {label: own.marked for label, own in zip(labels, look.dress(traits), strict=True)}
+
+
+def _cca(label: str) -> str:
+    """The controller whose name a label begins with; empty where it names none."""
     name = max((known for known in CONTROLLERS if label.startswith(known)), key=len, default=None)
-    return look.of(CONTROLLERS[name] if name else label)
+    return CONTROLLERS[name] if name else ""
 
 
-#: Of a controller's further lines.
-_MARKERS = ("D", "o", "^", "v", "P", "X", "<", ">")
-
-
-def _looks(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour, marker and line of each label; those of one controller are shades of its colour."""
-    counts = Counter(colour(label).colour for label in labels)
-    met: Counter[str] = Counter()
-    looks = {}
-    for label in labels:
-        its = colour(label)
-        nth, count = met[its.colour], counts[its.colour]
-        met[its.colour] += 1
-        looks[label] = {
-            "color": its.colour if count == 1 else look.shade(its.colour, nth, count),
-            "marker": its.marker if nth == 0 else _MARKERS[nth % len(_MARKERS)],
-            "linestyle": look.LINES[nth % len(look.LINES)],
-        }
-    return looks
+def colour(label: str) -> str:
+    """The colour of the controller whose name a label begins with."""
+    return look.of(_cca(label)).colour if _cca(label) else look.NEUTRAL
 
 
 def lines(
@@ -158,7 +150,7 @@ def lines(
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         labels: list[str | None] = [None] if is_of_run else list(series or table.lines())
-        looks = _looks([label for label in labels if label])
+        looks = looks_of([label for label in labels if label])
         places: set[float] = set()
         for label in labels:
             if label and not is_of_run and not table.points_of(label, at):
@@ -269,7 +261,7 @@ def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         labels = table.lines()
-        looks = _looks(labels)
+        looks = looks_of(labels)
         for label in labels:
             values: list[float] = []
             for _, of_runs, _ in table.raw(y, label, at):
@@ -279,7 +271,7 @@ def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float
             if not finite:
                 continue
             heights = [(i + 1) / len(values) for i in range(len(finite))]
-            own = {key: value for key, value in looks[label].items() if key != "marker"}
+            own = {key: value for key, value in looks[label].items() if not key.startswith("marker")}
             (handle,) = ax.step([finite[0], *finite], [0.0, *heights], where="post", **own)
             sheet.entry(handle, label)
         ax.set_ylim(0, 1.02)
@@ -299,12 +291,12 @@ def bars(y: str, *, title: str = "") -> Panel:
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         cases = [point.series or "" for point in table.points]
         names = list(dict.fromkeys(flow.name for point in table.points for flow in point.runs[0].plan.flows))
-        width = 0.8 / len(names)
+        width, looks = 0.8 / len(names), looks_of(names)
         for i, name in enumerate(names):
             points = [table.read(y, name, {"case_name": case})[0] for case in cases]
             places = [k + (i - (len(names) - 1) / 2) * width for k in range(len(cases))]
             high = [point.mean for point in points]
-            handle = ax.bar(places, high, width, color=colour(name).colour, yerr=_spreads(sheet, points, "interval"),
+            handle = ax.bar(places, high, width, color=looks[name]["color"], yerr=_spreads(sheet, points, "interval"),
                           capsize=2)  # fmt: skip
             sheet.entry(handle, name)
         ax.set_xticks(range(len(cases)), cases)

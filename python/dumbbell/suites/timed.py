@@ -12,7 +12,7 @@ from dumbbell.plots import look, style
 from dumbbell.results import metrics
 from dumbbell.results.columns import queue_column, sample_column
 
-from .draw import Panel, _looks, colour
+from .draw import Panel, looks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def over_time(series: Series, y: str, at: Place, *, title: str = "", cases: Sequ
             if run is None:
                 continue
             labels = [_label(run, i) for i in range(len(run.plan.flows))]
-            looks = _looks(labels)
+            looks = looks_of(labels)
             for i, label in enumerate(labels):
                 its = looks[label]
                 line = ax.plot(*series(run, i), color=its["color"], linestyle=its["linestyle"], lw=1.0)
@@ -102,15 +102,15 @@ def distribution(series: Series, x: str, at: Place, *, cases: Sequence[str], tit
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         import numpy as np
 
+        looks = looks_of(cases)
         for name in cases:
             run = _run(sheet, table, at, name)
             if run is None:
                 continue
             values = np.sort(series(run, 0)[1])
             values = values[~np.isnan(values)]
-            handle = ax.step(
-                values, (np.arange(values.size) + 1) / values.size, where="post", color=colour(name).colour
-            )
+            shares = (np.arange(values.size) + 1) / values.size
+            handle = ax.step(values, shares, where="post", color=looks[name]["color"])
             sheet.entry(handle[0], name)
         ax.set_ylim(0, 1.02)
         ax.set_xlim(left=0)

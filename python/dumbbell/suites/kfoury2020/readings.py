@@ -74,7 +74,7 @@ def counts(ours: int) -> draw.Panel:
         panel(table, sheet, ax)
         for label, part in (("BBRv2", ours), ("CUBIC", 0)):
             xs = sorted({point.at["n_cubic"] for point in table.points})
-            (handle,) = ax.plot(xs, [(part or x) / (ours + x) for x in xs], ":", color=draw.colour(label).colour)
+            (handle,) = ax.plot(xs, [(part or x) / (ours + x) for x in xs], ":", color=draw.colour(label))
             sheet.entry(handle, f"{label}, its part of the flows")
         ax.set_xlabel("CUBIC flows")
 

@@ -177,16 +177,17 @@ READERS = {"windowed": _windowed, "spikes": _spikes}
 def rates(*, rate: float | None = None, label: str | None = None, title: str = "") -> Panel:
     """The rate of each flow of the first repetition; the link's rate is dotted, in its steps where `rate` is None.
 
-    Flows of one controller have other shades and lines.
+    What differs has the colours: controllers, or flows of one.
     """
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         (point, _), *_ = table.points_of(label)
         run = point.runs[0]
         ccas = [flow.cca for flow in run.plan.flows]
-        for number, cca in enumerate(ccas):
+        dresses = look.dress([[look.Trait(cca, is_cca=True), look.Trait(i)] for i, cca in enumerate(ccas)])
+        for number, (cca, own) in enumerate(zip(ccas, dresses)):
             t, values = rate_over_time(run, number)
-            (handle,) = ax.step(t, values, where="post", lw=1.0, **_look(ccas, number))
+            (handle,) = ax.step(t, values, where="post", **{**own.line, "linewidth": 1.0})
             sheet.entry(handle, f"flow{number + 1}" + (f" ({look.name(cca)})" if len(set(ccas)) > 1 else ""))
         _capacity(point, ax, rate)
         ax.set_xlim(0, run.plan.duration_s)
@@ -197,13 +198,6 @@ def rates(*, rate: float | None = None, label: str | None = None, title: str = "
             style.panel_title(sheet, ax, title)
 
     return draw
-
-
-def _look(ccas: list[str], number: int) -> dict[str, Any]:
-    same = [i for i, cca in enumerate(ccas) if cca == ccas[number]]
-    nth = same.index(number)
-    colour = look.shade(look.of(ccas[number]).colour, nth, len(same))
-    return {"color": colour, "linestyle": look.LINES[nth % len(look.LINES)]}
 
 
 def _levels(point: Point, rate: float | None) -> list[float]:
