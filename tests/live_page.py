@@ -15,7 +15,7 @@ __all__ = ["browser"]
 
 #: How long the page may take, ms: nothing is measured by it. The first server and browser of a module take a third of
 #: this where other tests leave them a quarter of a core.
-LOOK_MS = 8_000
+LOOK_MS = 60_000
 
 
 @pytest.fixture(scope="module")
