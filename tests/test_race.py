@@ -53,6 +53,13 @@ def test_a_sweep_says_how_the_share_goes(capsys: pytest.CaptureFixture[str]) -> 
     assert "From buffer 0.25 BDP to 8 BDP BBR's share of all goodput falls from" in capsys.readouterr().out
 
 
+def test_what_few_short_runs_cannot_tell_is_not_called_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["race", "cubic", "bbr", "--duration", "5s", "--rate", "20Mbps", "--max", "4", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("it is not clear who gets more")
+    assert "Not sure yet" in said
+
+
 def test_one_controller_is_told_by_its_goodput(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["race", "2xcubic", *SHORT]) == 0
     assert "2 flows of CUBIC got" in capsys.readouterr().out
@@ -72,7 +79,8 @@ def test_a_file_races_by_its_path(tmp_path: Path, capsys: pytest.CaptureFixture[
         (["cubik"], "cubic"),
         (["0xbbr"], 'CCA: got "0xbbr", wanted a controller such as bbr'),
         (["bbr", "--sweep", "bufer"], "buffer, rate, rtt, loss"),
-        (["bbr", "--rate", "1Mbps", "--trace", "x"], "wanted one of --rate and --trace"),
+        (["bbr", "--trace", "6g"], "wanted a file, or a recording of the gallery: 5g, leo,"),
+        (["bbr", "--rate", "1Mbps", "--trace", "5g"], "wanted one of --rate and --trace"),
         (["bbr", "--rate", "fast"], "path.rate"),
     ],
 )

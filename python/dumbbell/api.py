@@ -136,7 +136,7 @@ def race(
     rate, rtt, buffer, qdisc, loss
         Values of ``[path]`` as scenario files have them; 100 Mbit/s, 30 ms and 1 BDP unless given.
     trace
-        A Mahimahi trace, or a table of a recorded link, instead of a rate.
+        A Mahimahi trace, or a table of a recorded link, instead of a rate; a file, or a name of the gallery (``"5g"``).
     duration
         Simulated time of a run.
     sweep
@@ -159,7 +159,7 @@ def race(
     """
     racers = [racing.racer(text) for text in ccas]
     keys = {
-        "rate": {"trace": str(trace)} if trace else rate,
+        "rate": {"trace": racing.recording(str(trace))} if trace else rate,
         "rtt": rtt,
         "buffer": buffer,
         "qdisc": qdisc,

@@ -6,9 +6,12 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.judge import HOLDS, UNCLEAR
+from dumbbell.judge.rule import decide
 from dumbbell.report.words import named
 from dumbbell.results import figures
 from dumbbell.results.experiment import repetitions
@@ -41,6 +44,8 @@ MOST = 30
 _RATIO_MAX = 10.0
 #: Figures that the answer is made of.
 FIGURES = ("share", "goodput", "srtt", "retrans_rate", "queue", "queue_p95", "utilization", "jain", "drop_rate")
+#: Ratios that are no further from one count as equal.
+_EQUAL = 0.1
 _RACER = re.compile(r"(?:(\d+)x)?([^@]+?)(?:@(.+))?")
 
 
@@ -90,6 +95,7 @@ def scenario(
         "flow": [
             {
                 "cca": each.cca,
+                **({"transport": "quinn"} if each.cca.startswith("quinn:") else {}),
                 **({"count": each.flows} if each.flows > 1 else {}),
                 **({"rtt": each.rtt} if each.rtt else {}),
             }
@@ -97,6 +103,18 @@ def scenario(
         ],
     }
     return source.tables(to_toml(from_dict(tables)), tuple(overrides))
+
+
+def recording(text: str) -> str:
+    """The file of a recorded link: a path, or the name of one of the gallery (``5g``); raises ScenarioError."""
+    from dumbbell.scenario.gallery import FOLDER
+
+    if Path(text).exists():
+        return text
+    names = {path.stem: path for path in sorted((FOLDER / "traces").iterdir()) if path.suffix != ".md"}
+    if text in names:
+        return str(names[text])
+    raise wrong("--trace", text, f"a file, or a recording of the gallery: {', '.join(names)}", list(names))
 
 
 def axes(texts: Sequence[str]) -> dict[str, Any]:
@@ -177,10 +195,13 @@ def _win(first: Row, last: Row) -> str:
     ratio = _ratio(first, last)
     is_several = first.flows > 1 or last.flows > 1
     winner, loser = (f"{'a flow of ' * is_several}{named(row)}" for row in (first, last))
-    if ratio is None or ratio.mean > _RATIO_MAX:
+    if ratio is None or ratio.mean - ratio.half_width > _RATIO_MAX:
         return f"{_whose(first)} got {_share(first)} of all that was delivered, {_whose(last)} the rest"
-    if ratio.n > 1 and ratio.mean - ratio.half_width <= 1:
-        return f"{winner} and {loser} got equal shares within chance (ratio {_plus(ratio)})"
+    apart = ratio._replace(mean=ratio.mean - 1)
+    if decide(apart, _EQUAL) == HOLDS:
+        return f"{winner} and {loser} got equal shares, to {_EQUAL:.0%} (ratio {_plus(ratio)})"
+    if decide(apart, 0.0) == UNCLEAR:
+        return f"it is not clear who gets more: {winner} got {_plus(ratio)} times {loser}'s share"
     return f"{winner} got {_plus(ratio)} times {loser}'s share"
 
 

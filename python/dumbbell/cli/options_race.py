@@ -41,7 +41,9 @@ def add_race(race: argparse.ArgumentParser) -> None:
 def _add_path(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--rate", metavar="RATE", help="of the bottleneck (default: 100Mbps)")
     group.add_argument("--rtt", metavar="TIME", help="without queueing (default: 30ms)")
-    group.add_argument("--buffer", metavar="SIZE", help="1bdp, 100kB, 500p or 20ms (default: 1bdp)")
+    group.add_argument("--buffer", metavar="SIZE", help="1bdp, 100kB, 500pkt or 20ms (default: 1bdp)")
     group.add_argument("--qdisc", metavar="NAME", help="queue discipline: fifo (default), fq_codel, cake, ...")
     group.add_argument("--loss", metavar="SHARE", help="random loss, such as 0.1%%")
-    group.add_argument("--trace", metavar="FILE", help="a Mahimahi trace or a recorded table instead of a rate")
+    group.add_argument(
+        "--trace", metavar="FILE", help="a recorded link instead of a rate: a file, or 5g, leo, lte-mobile"
+    )

@@ -64,9 +64,12 @@ def _raced(asked: dict[str, Any]) -> Race:
 
 def _save(file: Path, text: str, *, force: bool) -> None:
     if file.exists() and not force:
-        raise OutError("--save", f"{file} exists; --force replaces it")
-    with written_whole(file) as draft:
-        draft.write_text(text, encoding="utf-8")
+        raise OutError(f"--save: {file} exists; --force replaces it")
+    try:
+        with written_whole(file) as draft:
+            draft.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutError(f"--save: {file}: {error.strerror}") from None
 
 
 def _asked(answer: Race) -> str:
