@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.errors import ResultError, ScenarioError, wrong
 from dumbbell.units import option_s
 
+from .latest import latest_folder, open_file
 from .output import note
 from .status import OK
 
@@ -36,7 +37,7 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell import plots
     from dumbbell.results.load import Results, load
 
-    kind, asked, folder = arguments.kind, arguments.run, Path(arguments.dir)
+    kind, asked, folder = arguments.kind, arguments.run, Path(arguments.dir or latest_folder())
     given = {name: value for name in _OPTIONS if (value := getattr(arguments, name)) is not None}
     window = {name: value for name, value in (("from", arguments.start), ("to", arguments.end)) if value is not None}
     settings = _settings(kind, given, window, plots.options(kind))
@@ -54,6 +55,8 @@ def main(arguments: argparse.Namespace) -> int:
         path = _place(arguments.output, folder, some, stem, several=each and len(runs) > 1)
         boxes = plots.save(plots.draw(kind, some, **settings), path)
         print(path)
+        if arguments.open:
+            open_file(path)
         if boxes:
             note(
                 f"{path}: no font here has the letters {boxes}, which are boxes; a font with them, such as Noto Sans"

@@ -137,7 +137,9 @@ def load(folder: str | Path) -> Results:
     except OSError as error:
         raise ResultError(f"{folder}: {error.strerror}") from None
     if not runs:
-        raise ResultError(f"{folder}: holds no results")
+        below = {path.parent.parent: path.stat().st_mtime for path in folder.glob("[!.]*/[!.]*/[!.]*/manifest.json")}
+        names = [str(path.relative_to(folder)) for path in sorted(below, key=lambda path: -below[path])]
+        raise ResultError(f"{folder}: holds no results" + (f"; those below it: {listed(names)}" if names else ""))
     if not _tell_back_ends(folder, runs) and is_deep:
         names = list(dict.fromkeys(run.folder.parent.name for run in runs))
         raise ResultError(f"{folder}: holds folders of results, wanted one of them: {listed(names)}")

@@ -28,6 +28,8 @@ from . import locks
 LOCK = ".dumbbell-lock"
 #: Name of the file that lists the folders of a sweep's runs, so that missing ones are known.
 SWEEP = "sweep.json"
+#: Name of the page that `report` writes into a folder unless told.
+REPORT = "report.html"
 #: Name of the file that marks a folder as one that `dumbbell serve` made, and may take away again.
 MADE = ".dumbbell-serve"
 #: What is written beside its place: a run that is not complete, the list of a sweep's runs.
@@ -190,7 +192,7 @@ def strangers(folder: Path) -> Iterator[Path]:
         elif path.is_dir():
             yield from (below for below in strangers(path) if below.relative_to(folder).as_posix() not in listed)
         elif (
-            path.name not in (LOCK, SWEEP, MADE, UNFINISHED)
+            path.name not in (LOCK, SWEEP, MADE, UNFINISHED, REPORT)
             and path.name not in listed
             and not _is_report(path)
             and not _is_picture(path)
