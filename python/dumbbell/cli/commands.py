@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from .options_host import add_cca, add_kernel, add_shell
@@ -32,8 +32,8 @@ class _Formatter(argparse.HelpFormatter):
 class _GroupedFormatter(_Formatter):
     """The same for the list of all commands, which the epilog has in groups."""
 
-    def _iter_indented_subactions(self, _: argparse.Action) -> Iterator[argparse.Action]:
-        return iter(())
+    def _iter_indented_subactions(self, _: argparse.Action) -> Generator[argparse.Action, None, None]:
+        yield from ()
 
 
 def terminal_width() -> int:

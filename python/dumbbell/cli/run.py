@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends, interrupts
-from dumbbell.errors import DiskFullError, ScenarioError
+from dumbbell.errors import DiskFullError, ScenarioError, listed
 from dumbbell.plan import warn
 from dumbbell.results.experiment import head
 from dumbbell.runs.execute import Execution
-from dumbbell.runs.job import Job
+from dumbbell.runs.job import Job, Outcome
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import Place
 from dumbbell.runs.progress import Progress, screen
@@ -116,7 +117,7 @@ def go(
     wanted: Asked | None = None,
 ) -> int:
     """Run these and print their outcomes; returns the exit status."""
-    ended, finished = OK, []
+    ended, finished, errors = OK, [], Errors()
     done: list[tuple[Path, str]] = []
     progress = None if quiet else Progress(screen())
     going: Execution | None = None
@@ -131,7 +132,7 @@ def go(
                     hint = (
                         f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
                     )
-                    note(f"{outcome.error}{hint}")
+                    errors.tell(outcome, hint)
                 elif outcome.manifest:
                     finished.append(outcome.job.folder)
                     done.append((outcome.job.folder, outcome.manifest["tables"]))
@@ -140,6 +141,7 @@ def go(
     except KeyboardInterrupt as error:
         note(f"interrupted; {_finished(going)}" if going else "interrupted")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
+    errors.end()
     _told_equal(done)
     _summarise(planned, finished, place, show, wanted)
     return ended
@@ -153,10 +155,32 @@ def _summarise(planned: list[Job], finished: list[Path], place: Place, show: Sho
         from .show import of_runs
 
         sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), failed=failed, told=told(planned)))
-    elif failed[0] and len(planned) > 1 and show is Show.JSON:
+    elif failed[0] and len(planned) > 1 and show is not Show.NOTHING:
         from .show import failed_text
 
         note(failed_text(*failed))
+
+
+class Errors:
+    """Errors of runs on stderr: each once, and at the end in how many more runs it came."""
+
+    def __init__(self) -> None:
+        self._more: dict[str, list[str]] = {}
+
+    def tell(self, outcome: Outcome, hint: str = "") -> None:
+        """Say the error of a run, unless another had the same."""
+        name = outcome.job.folder.name
+        same = re.sub(r"\d+\.\d+ s\b", "", str(outcome.error).replace(name, ""))
+        if same in self._more:
+            self._more[same].append(name)
+        else:
+            self._more[same] = []
+            note(f"{outcome.error}{hint}")
+
+    def end(self) -> None:
+        """Say which other runs had an error that was told."""
+        for names in filter(None, self._more.values()):
+            note(f"the same error in {len(names)} more run{'s' * (len(names) > 1)}: {listed(names)}")
 
 
 def told(jobs: Iterable[Job]) -> set[str]:
