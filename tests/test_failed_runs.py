@@ -28,7 +28,9 @@ def test_an_error_of_all_repetitions_is_told_once_and_the_missing_rows_counted(
     done = cli(command, "x.toml", "--cca", "broken.py", "--set", "path.buffer=1bdp", "--out", "out")
     assert done.returncode == 1
     assert done.stderr.count("ZeroDivisionError") == 1
-    assert "dumbbell: the same error in 2 more runs: x_flow1.cca=broken_r1, x_flow1.cca=broken_r2\n" in done.stderr
+    assert (
+        "dumbbell: the same error in 2 more runs: small_flow1.cca=broken_r1, small_flow1.cca=broken_r2\n" in done.stderr
+    )
     assert done.stdout.endswith("3 of 6 runs failed, and the table has no rows of them\n")
     assert "out: 3 of 6 runs are there" in cli("show", "out").stderr
 

@@ -143,19 +143,25 @@ def go(
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
     errors.end()
     _told_equal(done)
-    _summarise(planned, finished, place, show, wanted)
+    _summarise(planned, finished, place, show, wanted, told_failed=errors.count)
     return ended
 
 
-def _summarise(planned: list[Job], finished: list[Path], place: Place, show: Show, wanted: Asked | None) -> None:
-    """Print the table of the finished runs where it is asked for, and how many others failed."""
+def _summarise(
+    planned: list[Job], finished: list[Path], place: Place, show: Show, wanted: Asked | None, *, told_failed: int
+) -> None:
+    """Print the table of the finished runs where it is asked for, and how many others failed; `told_failed` are
+    those with an error of their own, which runs after a full disk do not have.
+    """
     failed = (len(planned) - len(finished), len(planned))  # a full disk ends the runs after it, too
     if finished and show is Show.TABLE:
         from .rows import Asked  # only then: it needs the tables
         from .show import of_runs
 
         sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), failed=failed, told=told(planned)))
-    elif failed[0] and len(planned) > 1 and show is not Show.NOTHING:
+    elif len(planned) > 1 and (
+        (show is Show.JSON and failed[0]) or (show is Show.TABLE and told_failed == len(planned))
+    ):
         from .show import failed_text
 
         note(failed_text(*failed))
@@ -166,16 +172,20 @@ class Errors:
 
     def __init__(self) -> None:
         self._more: dict[str, list[str]] = {}
+        self.count = 0
+        """Runs with an error."""
 
     def tell(self, outcome: Outcome, hint: str = "") -> None:
         """Say the error of a run, unless another had the same."""
+        self.count += 1
         name = outcome.job.folder.name
-        same = re.sub(r"\d+\.\d+ s\b", "", str(outcome.error).replace(name, ""))
+        text = re.sub(r"\b[0-9a-f]{64}\b", name, str(outcome.error))  # its key in the store
+        same = re.sub(r"\d+\.\d+ s\b", "", text.replace(name, ""))
         if same in self._more:
             self._more[same].append(name)
         else:
             self._more[same] = []
-            note(f"{outcome.error}{hint}")
+            note(f"{text}{hint}")
 
     def end(self) -> None:
         """Say which other runs had an error that was told."""
