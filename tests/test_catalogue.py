@@ -51,7 +51,7 @@ def test_percent_is_a_matter_of_the_declaration_alone() -> None:
 
 
 def test_a_percentile_that_is_not_reached_is_printed_and_has_no_difference() -> None:
-    assert interval_text("fct_p99", Interval(float("inf"), float("nan"), 3)) == "inf"
+    assert interval_text("fct_p99", Interval(float("inf"), float("nan"), 3)) == "not reached"
     assert change_text("fct_p99", Interval(float("inf"), float("nan"), 3)) == ""
     assert interval_text("fct_p99", None) == ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -67,6 +68,48 @@ def test_the_help_of_plot_names_what_plots_can_draw() -> None:
 
     help_text = " ".join(commands.parser("plot").format_help().split())
     assert all(kind in help_text for kind in plots.KINDS)
+
+
+def commands_of_examples() -> list[list[str]]:
+    """The words of every example, up to a pipe or a redirection, without the program's name."""
+    from dumbbell.cli.commands import COMMANDS
+
+    lines = [
+        shlex.split(line.partition(" | ")[0].partition(" > ")[0]) for c in COMMANDS.values() for line in c.examples
+    ]
+    assert all(len(command.examples) >= 2 for command in COMMANDS.values())
+    assert all(words[0] == "dumbbell" for words in lines)
+    return [words[1:] for words in lines]
+
+
+def test_every_command_has_two_examples_in_help_and_man_page_that_its_parser_takes() -> None:
+    from dumbbell.cli import _parse, manual
+    from dumbbell.cli.commands import COMMANDS, parser
+
+    for words in commands_of_examples():
+        assert _parse(words).command == ("version" if words == ["--version"] else words[0])
+    page = list(manual.lines())
+    for name, command in COMMANDS.items():
+        for example in command.examples:
+            assert f"  {example}\n" in parser(name).format_help()
+            assert rf"\fB{manual.roff(example)}\fR" in page
+
+
+#: Commands whose examples need a kernel, a terminal, or long.
+COSTLY = {"compare", "reproduce", "demo", "serve", "uml", "kernel", "shell", "fidelity", "export"}
+
+
+def test_the_examples_that_are_cheap_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dumbbell.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("class Mine:\n    def on_ack(self, sample):\n        return 10\n")
+    short = ["--set", "duration=20s", "--set", "path.rate=10Mbps"]
+    listed = [words for words in commands_of_examples() if words[0] not in COSTLY]
+    for words in sorted(
+        listed, key=lambda words: ["new", "run", "sweep"].index(words[0]) if words[0] in ("new", "run", "sweep") else 9
+    ):
+        assert main([*words, *(short if words[0] in ("run", "sweep") else [])]) == 0, words
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])

@@ -14,6 +14,7 @@ import pytest
 
 import dumbbell
 from dumbbell import EngineError, ResultError, Results, load
+from dumbbell.results.frame import Varied
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,33 @@ def test_a_summary_table_has_a_row_per_run_and_flow(results: Results) -> None:
     table = results.to_table()
     assert table.num_rows == 4
     assert table["cca"].to_pylist() == ["cubic", "bbr"] * 2
-    assert table["path.buffer"].to_pylist() == ["0.5bdp"] * 2 + ["2bdp"] * 2
+    assert table["path.buffer"].to_pylist() == [0.5] * 2 + [2.0] * 2
+    assert table["path.buffer.text"].to_pylist() == ["0.5bdp"] * 2 + ["2bdp"] * 2
+
+
+def test_quantities_of_an_axis_are_numbers_in_a_unit_that_sort(results: Results) -> None:
+    for table in (results.to_table(), results.table("flows"), results.samples()):
+        assert table.schema.field("path.buffer").metadata == {b"unit": b"BDP"}
+        assert sorted(set(table["path.buffer"].to_pylist())) == [0.5, 2.0]
+    assert Varied.of("path.rate", ["9Mbps", "10Mbps"]).numbers == (9.0, 10.0)
+    assert Varied.of("path.rtt", ["5ms", "1s"])[2:] == ((5.0, 1000.0), "ms")
+    assert Varied.of("path.buffer", ["1bdp", "9kB"]).numbers is None
+
+
+def test_a_notebook_shows_means_over_repetitions(tmp_path: Path) -> None:
+    text = """
+    name = "repeated"
+    duration = "1s"
+    repetitions = 3
+    path = { rate = "5Mbps", rtt = "20ms", buffer = ["1bdp", "2bdp"] }
+    host = { start_jitter = "50ms" }
+    flow = [{ cca = "reno" }]
+    """
+    runs = dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    shown = runs._repr_html_()
+    assert shown.count("<tr>") == 1 + 2
+    assert "means of 3 repetitions" in shown
+    assert repr(runs) == "<Results: 6 runs of repeated, path.buffer: 2 values, 3 repetitions>"
 
 
 def test_a_summary_table_has_all_varied_keys_of_all_runs(results: Results, tmp_path: Path) -> None:
@@ -95,7 +122,7 @@ def test_a_varied_seed_has_a_column_beside_the_seeds_of_the_runs(tmp_path: Path)
     for frame in (figures, flows):
         assert frame["seed"].to_list() == [run.seed for run in runs]
     assert figures["vary.seed"].to_list() == [5, 5, 7, 7]
-    assert flows["vary.seed"].to_list() == ["5", "5", "7", "7"]
+    assert flows["vary.seed"].to_list() == [5, 5, 7, 7]
     assert len({run.seed for run in runs}) == 4
 
 

@@ -204,14 +204,14 @@ def test_different_experiments_never_share_an_interval(sweep: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [60, 80, 130])
 def test_a_table_fits_its_terminal_and_says_what_it_left_out(show: Any, sweep: Path, short: Path, columns: int) -> None:
     for folder in (sweep, short):
         printed = show(folder, columns=columns)
         body = printed.split("\n\n")[1].splitlines()
         assert max(map(len, body)) <= columns
         assert all(line == line.rstrip() for line in body)
-        assert ("left out to fit: " in printed) == (columns < 120 or folder == sweep)
+        assert ("left out to fit: " in printed) == (columns < 130 or folder == sweep)
         assert "left out" not in show(folder, "--wide", columns=columns)
 
 
@@ -384,6 +384,34 @@ def test_the_links_have_a_table_and_requests_their_latency(show: Any, tmp_path: 
     printed = show(tmp_path / "out")
     assert "latency" in printed
     assert re.search(rf"narrow +{dumbbell.load(tmp_path / 'out')[0].summary.links[0].utilization:.3f}", printed)
+
+
+def test_table_json_and_picture_agree_on_requests_that_starve(show: Any, tmp_path: Path) -> None:
+    text = """
+    duration = "10s"
+    path = { rate = "10Mbps", rtt = "40ms", buffer = ["1bdp", "4bdp"] }
+    flow = [
+        { cca = "cubic", count = 4 },
+        { cca = "cubic", start = "2s", name = "asks", workload = { kind = "request_response", response = "100kB", think = "100ms" } },
+    ]
+    """
+    dumbbell.run(dumbbell.from_text(text), tmp_path / "out")
+    figures = ("--flows", "asks", "--columns", "latency_p50,latency_p99,unfinished")
+    printed = show(tmp_path / "out", *figures)
+    axes = dumbbell.plot.latency(dumbbell.load(tmp_path / "out"))
+    legend = [entry.get_text() for entry in axes.figure.legends[0].get_texts()] if axes.figure.legends else []
+    lines = [json.loads(line)["flows"][0] for line in show(tmp_path / "out", *figures, "--json").splitlines()]
+    assert [line["unfinished"] for line in lines] == [1, 0]
+    assert lines[0]["latency_p99_ms"] is None, "one of some 13 did not end"
+    for line, label in zip(lines, legend, strict=True):
+        of_all, p50, p99 = re.search(r"\((.+)\): ● p50 (.+), ◆ p99 (.+)$", label.replace("\n", " ")).groups()  # type: ignore[union-attr]
+        assert ("complete" in of_all) == bool(line["unfinished"])
+        for drawn, told in ((p50, line["latency_p50_ms"]), (p99, line["latency_p99_ms"])):
+            assert drawn == ("not reached" if told is None else f"{told:.3g} ms")
+    table = [row.split()[-4:] for row in printed.splitlines() if " asks " in row]
+    assert table[0] == [f"{lines[0]['latency_p50_ms']:.1f}", "not", "reached", "1"]
+    assert table[1][1:] == [f"{lines[1]['latency_p50_ms']:.1f}", f"{lines[1]['latency_p99_ms']:.1f}", "0"]
+    assert "percentiles count unfinished ones as longer" in show(tmp_path / "out", "--wide")
 
 
 PROBED = """\

@@ -202,11 +202,25 @@ def listed(values: Sequence[object], most: int = 5) -> str:
 
 def nearest(word: str, known: list[str]) -> str:
     """``; did you mean "x"?`` for a near miss or another tool's name, else nothing."""
+    versions = _versions(word, known)
+    if len(versions) > 1:
+        return _meant(versions)
     meant = guess(word, known)
     if not meant:
         return ""
     more = ", which is two-way: twice the delay" if meant == "rtt" and word.casefold() in _TWO_WAY else ""
     return f'; did you mean "{meant}"{more}?'
+
+
+def _versions(word: str, known: list[str]) -> list[str]:
+    """What differs from a word in its number at the end only, or has none, as bbr3, bbr2 and bbr do from bbr4: the
+    latest first.
+    """
+    stem = word.casefold().rstrip("0123456789")
+    if stem == word.casefold() or word.casefold() in {name.casefold() for name in known}:
+        return []
+    same = [name for name in known if name.casefold().rstrip("0123456789") == stem]
+    return sorted(same, key=lambda name: int(name[len(stem) :] or 0), reverse=True)
 
 
 def guess(word: str, known: list[str]) -> str:
@@ -225,11 +239,18 @@ def guess(word: str, known: list[str]) -> str:
     return close[0] if close else ""
 
 
-def unknown_key(at: str, name: str, known: list[str]) -> ScenarioError:
-    """The error for a key that the table `at` does not have."""
+def unknown_key(at: str, name: str, known: list[str], deeper: Sequence[str] = ()) -> ScenarioError:
+    """The error for a key that the table `at` does not have; `deeper` has keys of tables in it called so."""
     name = shown_name(name)
     key = f"{at}.{name}" if at else name
-    return ScenarioError(key, f"unknown key, wanted one of: {', '.join(known)}{nearest(name, known)}")
+    hint = _meant(deeper) or nearest(name, known)
+    return ScenarioError(key, f"unknown key, wanted one of: {', '.join(known)}{hint}")
+
+
+def _meant(names: Sequence[str]) -> str:
+    """``; did you mean "a", "b" or "c"?`` for the first three; empty for none."""
+    *before, last = [f'"{name}"' for name in names[:3]] or [""]
+    return f"; did you mean {', '.join(before)}{' or ' if before else ''}{last}?" if last else ""
 
 
 def wrong(at: str, value: object, wanted: str, known: list[str] | None = None) -> ScenarioError:

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from dumbbell.errors import DumbbellError, show
+from dumbbell.errors import DumbbellError, nearest, show
 
 from . import status
 from .output import guarded, note
@@ -24,6 +24,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
         return argparse.Namespace(command="version")
     if argv and argv[0] in COMMANDS:
         return parser(argv[0]).parse_args(argv[1:], argparse.Namespace(command=argv[0]))
+    if argv and not argv[0].startswith("-"):
+        hint = nearest(argv[0], list(COMMANDS))
+        parser().error(f"there is no command {show(argv[0])}{hint or '; `dumbbell help` lists them'}")
     whole = parser()
     arguments = whole.parse_args(argv)
     if not arguments.version:

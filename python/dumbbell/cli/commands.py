@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from .options_host import add_cca, add_kernel, add_shell
+from .options_papers import add_demo, add_fidelity, add_papers, add_reproduce
 from .options_plot import add_plot
 from .options_race import add_race
 from .options_results import add_export, add_report, add_serve, add_show
-from .options_run import add_check, add_compare, add_run, count, share
+from .options_run import add_check, add_compare, add_run
 from .options_sweep import add_sweep
 from .options_trace import add_trace
 from .options_uml import add_uml
@@ -24,6 +25,17 @@ class _Formatter(argparse.HelpFormatter):
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=terminal_width() - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Keep the lines of a list; sentences are filled."""
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
+class _GroupedFormatter(_Formatter):
+    """The same for the list of all commands, which the epilog has in groups."""
+
+    def _iter_indented_subactions(self, _: argparse.Action) -> Generator[argparse.Action, None, None]:
+        yield from ()
 
 
 def terminal_width() -> int:
@@ -74,96 +86,6 @@ def _add_completion(completion: argparse.ArgumentParser) -> None:
     completion.add_argument("shell", choices=("bash", "zsh"), help="for which shell")
 
 
-def _add_demo(demo: argparse.ArgumentParser) -> None:
-    demo.add_argument("--full", action="store_true", help="the paper's ten repetitions instead of one")
-    demo.add_argument("--out", metavar="DIR", help="folder for picture and scoreboard (default: results/demo)")
-    _add_kept(demo)
-
-
-def _add_kept(command: argparse.ArgumentParser) -> None:
-    """Add options of the store and of runs."""
-    command.add_argument(
-        "--store", metavar="DIR", help="where runs are kept (default: $DUMBBELL_STORE or results/.store)"
-    )
-    command.add_argument("--jobs", type=count, metavar="N", help="runs at the same time (default: one per core)")
-    command.add_argument("-q", "--quiet", action="store_true", help="no progress")
-
-
-def _factor(text: str) -> float:
-    """A number above 0; raises ArgumentTypeError."""
-    try:
-        factor = float(text)
-    except ValueError:
-        factor = 0.0
-    if not 0 < factor < float("inf"):
-        raise argparse.ArgumentTypeError(f"got {text}, wanted a number above 0, such as 0.1")
-    return factor
-
-
-def _add_papers(listed: argparse.ArgumentParser) -> None:
-    listed.add_argument("id", metavar="ID", nargs="*", help="only these papers or figures")
-    listed.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
-
-
-def _add_fidelity(fidelity: argparse.ArgumentParser) -> None:
-    fidelity.add_argument("files", nargs="*", metavar="FILE", help="scenarios of your own instead of a set")
-    fidelity.add_argument(
-        "--set", default="tests", metavar="NAME",
-        help="tests (default: 200 rows), random (drawn), means (of 16 seeds), smoke (a few), both-ways",
-    )  # fmt: skip
-    fidelity.add_argument("--only", default="", metavar="REGEX", help="rows whose name has this")
-    fidelity.add_argument("--seeds", type=count, metavar="N", help="of each row on each side (default: 3; means: 16)")
-    fidelity.add_argument("--seed", type=int, default=1, metavar="N", help="of --set random: what it is drawn by")
-    fidelity.add_argument("--count", type=count, default=100, metavar="N", help="of --set random: how many scenarios")
-    fidelity.add_argument(
-        "--on", default="uml", metavar="BACKEND", help="what stands for Linux: uml (default), or uml:VERSION"
-    )
-    fidelity.add_argument(
-        "--need", type=share, default="0", metavar="SHARE", help="share of rows that must agree for status 0"
-    )
-    fidelity.add_argument("--against", metavar="FILE", help="say what moved since this stored table")
-    fidelity.add_argument("--stored", action="store_true", help="take Linux's figures from it; needs no kernel")
-    fidelity.add_argument("--save", metavar="FILE", help="put what was measured into this table")
-    fidelity.add_argument("--json", action="store_true", help="print one JSON object per row and line")
-    _add_kept(fidelity)
-
-
-def _add_reproduce(reproduce: argparse.ArgumentParser) -> None:
-    reproduce.add_argument(
-        "id",
-        metavar="ID",
-        nargs="+",
-        help="all, a paper (kfoury2020), a figure (kfoury2020/fig14a), or the folder of a suite of your own"
-        " (docs/suites.md)",
-    )
-    profile = reproduce.add_mutually_exclusive_group()
-    profile.add_argument(
-        "--fast",
-        action="store_const",
-        const="fast",
-        dest="profile",
-        default="full",
-        help="shorter runs and fewer repetitions than the paper's; verdicts are provisional",
-    )
-    profile.add_argument(
-        "--quick", action="store_const", const="quick", dest="profile", help="still fewer, for a first look"
-    )
-    reproduce.add_argument(
-        "--on", metavar="BACKEND", default="sim", help="sim (default), or uml: Linux in virtual time"
-    )
-    reproduce.add_argument(
-        "--beside", metavar="BACKEND", help="run it on this back end too, and draw both into one picture: linux, uml"
-    )
-    reproduce.add_argument(
-        "--scale", type=_factor, default=1.0, metavar="FACTOR",
-        help="rates and sizes times this, where a back end does not carry the paper's; buffers in BDP follow, and"
-        " figures are brought to the paper's scale",
-    )  # fmt: skip
-    reproduce.add_argument("--out", metavar="DIR", help="folder for figures and scoreboard (default: results/papers)")
-    reproduce.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
-    _add_kept(reproduce)
-
-
 def _add_store(store: argparse.ArgumentParser) -> None:
     actions = store.add_subparsers(dest="action", metavar="ACTION", required=True)
     listed = actions.add_parser("list", help="list its runs with size, age, and whether they are still found")
@@ -212,104 +134,249 @@ class Command(NamedTuple):
     text: str
     add: Callable[[argparse.ArgumentParser], None]
     runs: str
+    examples: tuple[str, ...]
+    """Command lines of it, at least two; `mine.toml` is a scenario of the reader's own."""
     has_signals: bool = False
     """Whether Ctrl-C is for the command's own code; it ends others, until `interrupts` is asked for more."""
 
 
-COMMANDS = {
-    "race": Command(
-        "race controllers over a bottleneck, in one line: who gets how much, with as many repetitions as it takes",
-        add_race,
-        "race:main",
-        has_signals=True,
-    ),
-    "run": Command("run scenarios and write a result folder per run", add_run, "run:main"),
-    "compare": Command(
-        "run scenarios on two or three back ends, and say where their figures differ", add_compare, "compare:main"
-    ),
-    "sweep": Command(
-        "run a scenario over what varies: axes from the command line, random samples, repetitions until intervals are"
-        " small, searches; what was run before is not run again",
-        add_sweep,
-        "sweep:main",
-    ),
-    "store": Command(
-        "list the finished runs that sweep and reproduce keep, and drop those that are old or found no more",
-        _add_store,
-        "store:{action}_",
-    ),
-    "check": Command("say what a scenario would run, and how long it would take", add_check, "views:check"),
-    "show": Command(
-        "print result folders as a table, JSON, CSV or Markdown, or what changed between two", add_show, "show:main"
-    ),
-    "plot": Command("draw a result folder", add_plot, "plot:main"),
-    "report": Command(
-        "write result folders as one page in one file: verdict, tables, figures; it opens without a network",
-        add_report,
-        "report:main",
-    ),
-    "serve": Command(
-        "serve a page of this machine: build a path, run it, see it while it runs; it prints its address",
-        add_serve,
-        "serve:main",
-        has_signals=True,
-    ),
-    "export": Command("write a run in the format of another program: Perfetto", add_export, "export:main"),
-    "cca": Command("list congestion controllers, or show one with its parameters", add_cca, "views:cca_{action}"),
-    "kernel": Command(
-        "put controllers into the running Linux kernel, look at their flows, change their parameters (root)",
-        add_kernel,
-        "kernel:{action}_",
-        has_signals=True,
-    ),
-    "uml": Command(
-        "make kernels that run in virtual time, for --on uml; say which there are, remove and compare them",
-        add_uml,
-        "uml:{action}_",
-        has_signals=True,
-    ),
-    "shell": Command("run one command at one end of an emulated path", add_shell, "shell:main", has_signals=True),
-    "schema": Command("print the JSON Schema of scenario files", _add_nothing, "views:schema"),
-    "demo": Command(
-        "BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): picture, claims",
-        _add_demo,
-        "papers:demo",
-    ),
-    "papers": Command("list the figures and tables of papers that can be reproduced", _add_papers, "papers:main"),
-    "fidelity": Command("hold the simulator against Linux, row by row", _add_fidelity, "fidelity:main"),
-    "reproduce": Command(
-        "run figures of papers, draw them as the paper does, and judge the paper's claims",
-        _add_reproduce,
-        "papers:reproduce",
-        has_signals=True,
-    ),
-    "gallery": Command("list the scenarios that come with dumbbell, or print one", _add_gallery, "gallery:main"),
-    "new": Command("copy a scenario of the gallery, to start from", _add_new, "gallery:main"),
-    "trace": Command(
-        "say what recordings of paths hold, convert and draw them, or write synthetic ones", add_trace, "trace:main"
-    ),
-    "completion": Command(
-        "print what a shell needs to complete commands and options", _add_completion, "words:completion"
-    ),
-    "man": Command("print the man page (roff), as in: dumbbell man | man -l -", _add_nothing, "manual:main"),
-    "help": Command("list the commands, or explain one", _add_help, "words:help_"),
-    "version": Command("print versions", _add_nothing, "words:version"),
+#: The commands by what a person wants; the order of help and man page.
+GROUPS = {
+    "Ask": {
+        "race": Command(
+            "race controllers over a bottleneck, in one line: who gets how much, with as many repetitions as it takes",
+            add_race,
+            "race:main",
+            (
+                "dumbbell race cubic bbr3 --rate 100mbit --rtt 30ms --buffer 1bdp",
+                "dumbbell race cubic ./mine.c --sweep buffer --save mine.toml",
+            ),
+            has_signals=True,
+        ),
+        "run": Command(
+            "run scenarios and write a result folder per run",
+            add_run,
+            "run:main",
+            ("dumbbell run gallery:pair-cubic-bbr", "dumbbell run mine.toml --set path.rate=10Mbps --cca mine.py"),
+        ),
+        "sweep": Command(
+            "run a scenario over what varies: axes from the command line, random samples, repetitions until intervals"
+            " are small, searches; what was run before is not run again",
+            add_sweep,
+            "sweep:main",
+            (
+                "dumbbell sweep gallery:pair-cubic-bbr --vary path.buffer=0.25bdp..8bdp/6/log",
+                "dumbbell sweep mine.toml --vary path.buffer=1bdp..4bdp/9 --find min path.buffer --where 'jain >= 0.9'",
+            ),
+        ),
+        "compare": Command(
+            "run scenarios on two or three back ends, and say where their figures differ",
+            add_compare,
+            "compare:main",
+            (
+                "dumbbell compare gallery:pair-cubic-bbr --on sim,uml",
+                "dumbbell compare mine.toml --on sim,linux --need 90% --json",
+            ),
+        ),
+        "reproduce": Command(
+            "run figures of papers, draw them as the paper does, and judge the paper's claims",
+            add_reproduce,
+            "papers:reproduce",
+            ("dumbbell reproduce kfoury2020/fig14a --quick", "dumbbell reproduce all --fast"),
+            has_signals=True,
+        ),
+        "papers": Command(
+            "list the figures and tables of papers that can be reproduced",
+            add_papers,
+            "papers:main",
+            ("dumbbell papers", "dumbbell papers kfoury2020 --json"),
+        ),
+        "demo": Command(
+            "BBR against CUBIC over buffer size (Kfoury et al. 2020, Fig. 11a): picture, claims",
+            add_demo,
+            "papers:demo",
+            ("dumbbell demo", "dumbbell demo --full --out results/fig11a"),
+        ),
+    },
+    "Look": {
+        "show": Command(
+            "print result folders as a table, JSON, CSV or Markdown, or what changed between two",
+            add_show,
+            "show:main",
+            ("dumbbell show --by table", "dumbbell show --columns goodput,rtt_p99 --csv"),
+        ),
+        "plot": Command(
+            "draw a result folder",
+            add_plot,
+            "plot:main",
+            ("dumbbell plot goodput --run 0", "dumbbell plot rtt --run 0 --from 5s -o rtt.pdf"),
+        ),
+        "report": Command(
+            "write result folders as one page in one file: verdict, tables, figures; it opens without a network",
+            add_report,
+            "report:main",
+            ("dumbbell report --open", "dumbbell report -o report.html --title 'Two flows'"),
+        ),
+        "serve": Command(
+            "serve a page of this machine: build a path, run it, see it while it runs; it prints its address",
+            add_serve,
+            "serve:main",
+            ("dumbbell serve", "dumbbell serve --port 8080 --max-runs 50"),
+            has_signals=True,
+        ),
+        "export": Command(
+            "write a run in the format of another program: Perfetto",
+            add_export,
+            "export:main",
+            (
+                "dumbbell export perfetto -o run.pftrace",
+                "dumbbell export perfetto results/mine-1/mine -o mine.pftrace",
+            ),
+        ),
+        "store": Command(
+            "list the finished runs that sweep and reproduce keep, and drop those that are old or no longer used",
+            _add_store,
+            "store:{action}_",
+            ("dumbbell store list --stale", "dumbbell store drop --older 30 --dry-run"),
+        ),
+    },
+    "Describe": {
+        "gallery": Command(
+            "list the scenarios that come with dumbbell, or print one",
+            _add_gallery,
+            "gallery:main",
+            ("dumbbell gallery bbr wifi", "dumbbell gallery pair-cubic-bbr"),
+        ),
+        "new": Command(
+            "copy a scenario of the gallery, to start from",
+            _add_new,
+            "gallery:main",
+            ("dumbbell new pair-cubic-bbr mine.toml", "dumbbell new rtt-unfairness"),
+        ),
+        "check": Command(
+            "say what a scenario would run, and how long it would take",
+            add_check,
+            "views:check",
+            ("dumbbell check gallery:pair-cubic-bbr", "dumbbell check mine.toml --set flow[0].count=10"),
+        ),
+        "schema": Command(
+            "print the JSON Schema of scenario files",
+            _add_nothing,
+            "views:schema",
+            ("dumbbell schema", "dumbbell schema > scenario.schema.json"),
+        ),
+        "cca": Command(
+            "list congestion controllers, or show one with its parameters",
+            add_cca,
+            "views:cca_{action}",
+            ("dumbbell cca list", "dumbbell cca show bbr3"),
+        ),
+        "trace": Command(
+            "say what recordings of paths hold, convert and draw them, or write synthetic ones",
+            add_trace,
+            "trace:main",
+            (
+                "dumbbell trace lte --mean 20Mbps -o lte.trace",
+                "dumbbell trace info lte.trace",
+            ),
+        ),
+    },
+    "Linux": {
+        "uml": Command(
+            "make kernels that run in virtual time, for --on uml; say which there are, remove and compare them",
+            add_uml,
+            "uml:{action}_",
+            ("dumbbell uml build --kernel 6.12", "dumbbell uml status"),
+            has_signals=True,
+        ),
+        "kernel": Command(
+            "put controllers into the running Linux kernel, look at their flows, change their parameters (root)",
+            add_kernel,
+            "kernel:{action}_",
+            ("dumbbell kernel load bbr3", "dumbbell kernel status"),
+            has_signals=True,
+        ),
+        "shell": Command(
+            "run one command at one end of an emulated path",
+            add_shell,
+            "shell:main",
+            (
+                "dumbbell shell --rate 12Mbps --delay 20ms --buffer 2bdp -- bash",
+                "dumbbell shell --rate 50Mbps --far 'iperf3 -s' -- iperf3 -c 10.2.0.1",
+            ),
+            has_signals=True,
+        ),
+        "fidelity": Command(
+            "hold the simulator against Linux, row by row",
+            add_fidelity,
+            "fidelity:main",
+            ("dumbbell fidelity --set smoke", "dumbbell fidelity mine.toml --seeds 5"),
+        ),
+    },
+    "Help": {
+        "help": Command(
+            "list the commands, or explain one",
+            _add_help,
+            "words:help_",
+            ("dumbbell help", "dumbbell help sweep"),
+        ),
+        "man": Command(
+            "print the man page (roff)",
+            _add_nothing,
+            "manual:main",
+            ("dumbbell man | man -l -", "dumbbell man > dumbbell.1"),
+        ),
+        "completion": Command(
+            "print what a shell needs to complete commands, options and names",
+            _add_completion,
+            "words:completion",
+            (
+                "dumbbell completion bash > ~/.local/share/bash-completion/completions/dumbbell",
+                "dumbbell completion zsh > ~/.zfunc/_dumbbell",
+            ),
+        ),
+        "version": Command("print versions", _add_nothing, "words:version", ("dumbbell version", "dumbbell --version")),
+    },
 }
+
+COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
 
 
 def parser(name: str | None = None) -> argparse.ArgumentParser:
     """The parser of one command, or of all of them."""
     if name is not None:
-        alone = _Parser(prog=f"dumbbell {name}", description=_sentence(COMMANDS[name].text))
+        alone = _Parser(prog=f"dumbbell {name}", **_texts(COMMANDS[name]))
         COMMANDS[name].add(alone)
         return alone
-    whole = _Parser(prog="dumbbell", description="A congestion-control laboratory.")
+    whole = _Parser(
+        prog="dumbbell",
+        description="A congestion-control laboratory.",
+        epilog=_grouped(terminal_width() - 2),
+        formatter_class=_GroupedFormatter,
+    )
     whole.add_argument("--version", action="store_true", help="print versions and exit")
-    commands = whole.add_subparsers(dest="command", metavar="COMMAND")
+    commands = whole.add_subparsers(
+        dest="command", metavar="COMMAND", help="one of those below; dumbbell help COMMAND has its options and examples"
+    )
     for each, command in COMMANDS.items():
-        command.add(commands.add_parser(each, help=command.text, description=_sentence(command.text)))
+        command.add(commands.add_parser(each, help=command.text, formatter_class=_Formatter, **_texts(command)))
     return whole
 
 
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+def _texts(command: Command) -> dict[str, Any]:
+    """What stands above and below the options of a command."""
+    examples = "".join(f"\n  {example}" for example in command.examples)
+    return {"description": f"{command.text[0].upper()}{command.text[1:]}.", "epilog": f"examples:{examples}"}
+
+
+def _grouped(width: int) -> str:
+    """The commands in their groups, a line or more each."""
+    from textwrap import wrap
+
+    lines: list[str] = []
+    for title, commands in GROUPS.items():
+        lines += ["", f"{title}:"] if lines else [f"{title}:"]
+        for name, command in commands.items():
+            first, *more = wrap(command.text, max(width - 18, 20))
+            lines += [f"    {name:14}{first}", *(" " * 18 + line for line in more)]
+    return "\n".join(lines)

@@ -8,6 +8,7 @@ from pathlib import Path
 from dumbbell.errors import ResultError, wrong
 from dumbbell.files import written_whole
 
+from .latest import latest_folder
 from .status import OK
 
 
@@ -19,10 +20,11 @@ def main(arguments: argparse.Namespace) -> int:
     path = Path(arguments.output)
     if path.is_dir() or not path.parent.is_dir():
         raise wrong("--output", str(path), "a file in a folder that exists")
-    runs = load(arguments.run)
+    folder = arguments.run or latest_folder("RUN")
+    runs = load(folder)
     if len(runs) != 1:
         names = ", ".join(run.folder.name for run in runs[:4]) + (", ..." if len(runs) > 4 else "")
-        raise wrong("RUN", arguments.run, f"the folder of one run; it holds {len(runs)}: {names}")
+        raise wrong("RUN", folder, f"the folder of one run; it holds {len(runs)}: {names}")
     data = perfetto.trace(runs[0])
     try:
         with written_whole(path) as beside:

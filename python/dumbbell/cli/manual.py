@@ -6,11 +6,29 @@ Own code, because the well-kept generator (argparse-manpage) has no wheel, and t
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .commands import COMMANDS, parser
 from .status import BAD_INPUT, FAILED, OK
 
+#: Files and folders that commands read and write; docs/results.md has those of a result.
+FILES = (
+    ("results/NAME-N", "results of run and sweep, below the current folder, unless --out says where"),
+    ("results/compare-NAME-N", "results of compare, a folder for each back end"),
+    ("results/.store", "finished runs of sweep and reproduce, which are not run again"),
+    ("~/.cache/dumbbell", "kernels of uml, and controllers that were compiled"),
+)
+#: What the environment changes.
+ENVIRONMENT = (
+    ("DUMBBELL_STORE", "the store, instead of results/.store"),
+    ("DUMBBELL_SSH", "the command that --on ssh:// uses, instead of ssh"),
+    ("DUMBBELL_TRACEBACK", "set: a fault of this program keeps its traceback"),
+    ("XDG_CACHE_HOME", "instead of ~/.cache"),
+    ("RAY_ADDRESS", "the cluster of --on ray://"),
+    ("BROWSER, DISPLAY", "what --open shows files with, and where"),
+    ("COLUMNS", "width of help and tables, instead of the terminal's"),
+    ("NO_COLOR", "set: no colour"),
+)
 #: What the exit statuses mean; signals add their number to 128, as in shells.
 STATUSES = (
     (OK, "all went well"),
@@ -45,9 +63,19 @@ def lines() -> Iterator[str]:
     )
     for name in COMMANDS:
         yield from _command(f"dumbbell {name}", parser(name))
-    yield ".SH EXIT STATUS"
-    for status, meaning in STATUSES:
-        yield from (".TP", f".B {status}", roff(meaning))
+    yield ".SH EXAMPLES"
+    for command in COMMANDS.values():
+        yield from _examples(command.examples)
+    for title, entries in (("EXIT STATUS", STATUSES), ("FILES", FILES), ("ENVIRONMENT", ENVIRONMENT)):
+        yield f".SH {title}"
+        for entry, meaning in entries:
+            yield from (".TP", rf"\fB{roff(str(entry))}\fR", roff(meaning))
+
+
+def _examples(commands: Iterable[str]) -> Iterator[str]:
+    """A line each, not filled."""
+    for command in commands:
+        yield from (".PP", rf"\fB{roff(command)}\fR")
 
 
 def _command(name: str, command: argparse.ArgumentParser, level: str = ".SH") -> Iterator[str]:

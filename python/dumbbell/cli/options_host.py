@@ -113,42 +113,45 @@ def _seconds(text: str) -> int:
 
 def add_shell(shell: argparse.ArgumentParser) -> None:
     """Of `dumbbell shell`."""
-    shell.add_argument("--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); default: unlimited")
-    shell.add_argument(
+    path = shell.add_argument_group("the path")
+    runs = shell.add_argument_group("what runs on it, and what is written")
+    path.add_argument("--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); default: unlimited")
+    path.add_argument(
         "--delay", metavar="TIME", default="0s", help="one-way delay (20ms); the round trip takes twice that"
     )
-    shell.add_argument(
+    path.add_argument(
         "--buffer", metavar="SIZE", help="buffer of each direction, such as 2bdp, 100pkt, 150kB (default: 1000pkt)"
     )
-    shell.add_argument("--aqm", metavar="NAME", help="queue discipline of each direction (default: fifo)")
-    shell.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
+    path.add_argument("--aqm", metavar="NAME", help="queue discipline of each direction (default: fifo)")
+    path.add_argument("--loss", metavar="SHARE", default="0%", help="random loss in each direction (0.1%%)")
+    one_way = shell.add_argument_group("one direction of it")
     for name, which in (("up", "from the command to the far end"), ("down", "from the far end to the command")):
-        shell.add_argument(f"--{name}-rate", metavar="RATE", help=f"rate {which}")
-        shell.add_argument(f"--{name}-trace", metavar="FILE", help=f"Mahimahi trace instead of a rate, {which}")
-        shell.add_argument(f"--{name}-buffer", metavar="SIZE", help=f"buffer {which}")
-        shell.add_argument(f"--{name}-aqm", metavar="NAME", help=f"queue discipline {which}")
-        shell.add_argument(f"--{name}-loss", metavar="SHARE", help=f"random loss {which}")
-        shell.add_argument(
+        one_way.add_argument(f"--{name}-rate", metavar="RATE", help=f"rate {which}")
+        one_way.add_argument(f"--{name}-trace", metavar="FILE", help=f"Mahimahi trace instead of a rate, {which}")
+        one_way.add_argument(f"--{name}-buffer", metavar="SIZE", help=f"buffer {which}")
+        one_way.add_argument(f"--{name}-aqm", metavar="NAME", help=f"queue discipline {which}")
+        one_way.add_argument(f"--{name}-loss", metavar="SHARE", help=f"random loss {which}")
+        one_way.add_argument(
             f"--{name}-onoff",
             metavar="ON,OFF",
             help=f"switch the direction on and off, for exponential times with these means (4s,500ms), {which}",
         )
-    shell.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default: 1)")
-    shell.add_argument(
+    path.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default: 1)")
+    runs.add_argument(
         "--far",
         action="append",
         default=[],
         metavar="COMMAND",
         help="command to run at the far end at the same time, such as 'iperf3 -s'; repeatable",
     )
-    shell.add_argument(
+    runs.add_argument(
         "--forward",
         action="append",
         default=[],
         metavar="PORT=HOST:PORT",
         help="forward a port of the far end to a server in this machine's network; repeatable",
     )
-    shell.add_argument("--json", metavar="FILE", help="write the figures of both directions to FILE")
+    runs.add_argument("--json", metavar="FILE", help="write the figures of both directions to FILE")
     shell.add_argument(
         "argv",
         nargs=argparse.REMAINDER,

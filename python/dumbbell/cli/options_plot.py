@@ -146,6 +146,7 @@ def add_plot(plot: argparse.ArgumentParser) -> None:
 
 def _add_common(plot: argparse.ArgumentParser) -> None:
     plot.add_argument("dir", nargs="?", metavar="DIR", help="folder of a run or of a sweep (default: the latest here)")
+    plot.add_argument("--open", action="store_true", help="show the pictures on the desktop")
     plot.add_argument(
         "-o",
         "--output",

@@ -6,11 +6,14 @@ import argparse
 
 from .options_run import add_rows, count
 
+#: What a folder is that is not given.
+LATEST = "default: what run, sweep or compare wrote last below ./results"
+
 
 def add_show(show: argparse.ArgumentParser) -> None:
     """Of `dumbbell show`."""
     show.add_argument(
-        "dirs", nargs="+", metavar="DIR", help="folder of a run or of a sweep; several are shown together"
+        "dirs", nargs="*", metavar="DIR", help=f"folder of a run or of a sweep; several are shown together ({LATEST})"
     )
     add_rows(show)
     show.add_argument("--sort", metavar="KEY", help="order rows by a figure, a varied key, or name")
@@ -53,13 +56,12 @@ def add_report(report: argparse.ArgumentParser) -> None:
     """Of `dumbbell report`."""
     report.add_argument(
         "dirs",
-        nargs="+",
+        nargs="*",
         metavar="DIR",
-        help="folder of a run, a sweep, a comparison, or of `dumbbell reproduce`; several are compared",
+        help=f"folder of a run, a sweep, a comparison, or of `dumbbell reproduce`; several are compared ({LATEST})",
     )
-    report.add_argument(
-        "-o", "--output", metavar="FILE", help="page to write (default: report.html in the first folder)"
-    )
+    report.add_argument("-o", "--output", metavar="FILE", help="page to write (default: report.html in the first DIR)")
+    report.add_argument("--open", action="store_true", help="show it in the browser")
     report.add_argument("--title", metavar="TEXT", help="title of the page (default: the scenarios' names)")
     _add_window(report)
 
@@ -134,5 +136,5 @@ def add_export(export: argparse.ArgumentParser) -> None:
     export.add_argument(
         "format", choices=("perfetto",), help="perfetto: a trace for ui.perfetto.dev (pip install 'dumbbell[perfetto]')"
     )
-    export.add_argument("run", metavar="RUN", help="folder of one run")
+    export.add_argument("run", metavar="RUN", nargs="?", help=f"folder of one run ({LATEST})")
     export.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write, such as run.pftrace")

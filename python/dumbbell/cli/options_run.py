@@ -9,6 +9,16 @@ from dumbbell import backends
 ON = "back end: " + "; ".join(kind.text for kind in backends.KINDS.values())
 
 
+#: Headings of options.
+HOW, WHERE = "how it is run", "what is written, and where"
+
+
+def titled(command: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """The options of a command under this heading, made when it is first asked for."""
+    there = (group for group in command._action_groups if group.title == title)
+    return next(there, None) or command.add_argument_group(title)
+
+
 def count(text: str) -> int:
     """A whole number from 1; raises ArgumentTypeError."""
     if not text.isdecimal() or int(text) < 1:
@@ -29,12 +39,15 @@ def share(text: str) -> int:
 def add_run(run: argparse.ArgumentParser) -> None:
     """Of `dumbbell run`."""
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
-    run.add_argument("--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)")
-    run.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
-    run.add_argument("--on", metavar="BACKEND", default="sim", help=ON)
+    written = titled(run, WHERE)
+    written.add_argument(
+        "--out", metavar="DIR", help="folder for the results, new or empty (default: results/<name>-<n>)"
+    )
+    written.add_argument("--json", action="store_true", help="print one JSON object per run and line, and nothing else")
+    written.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
+    titled(run, HOW).add_argument("--on", metavar="BACKEND", default="sim", help=ON)
     add_jobs(run)
     add_own(run)
-    run.add_argument("--pcap", action="store_true", help="also write a capture of each run (trace.pcap)")
     add_set(run)
     add_rows(run.add_argument_group("table at the end"))
 
@@ -97,9 +110,9 @@ def _add_compared(compare: argparse.ArgumentParser) -> None:
     add_set(compare)
 
 
-def add_own(command: argparse._ActionsContainer) -> None:
+def add_own(command: argparse.ArgumentParser) -> None:
     """Controllers of the user."""
-    command.add_argument(
+    titled(command, HOW).add_argument(
         "--cca",
         action="append",
         default=[],
@@ -113,29 +126,29 @@ def add_own(command: argparse._ActionsContainer) -> None:
 
 def add_jobs(command: argparse.ArgumentParser) -> None:
     """Add options of runs: how many at once, which folder, how much is said."""
-    command.add_argument(
+    titled(command, HOW).add_argument(
         "--jobs",
         type=count,
         metavar="N",
         help="number of runs at the same time (default: one per core; in real time, one); results of the simulator do"
         " not depend on it",
     )
-    command.add_argument(
+    titled(command, WHERE).add_argument(
         "--resume", action="store_true", help="keep finished runs in DIR and run what is missing or damaged"
     )
-    command.add_argument(
+    titled(command, WHERE).add_argument(
         "--force",
         action="store_true",
         help="replace the results in DIR; where DIR holds a file that dumbbell has not written, nothing is replaced",
     )
-    command.add_argument(
+    titled(command, WHERE).add_argument(
         "-q", "--quiet", action="store_true", help="print errors, results asked for (--json), and nothing else"
     )
 
 
-def add_set(command: argparse._ActionsContainer) -> None:
+def add_set(command: argparse.ArgumentParser) -> None:
     """Overrides of keys."""
-    command.add_argument(
+    titled(command, HOW).add_argument(
         "--set",
         action="append",
         default=[],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .options_run import ON, add_jobs, add_own, add_set, count
+from .options_run import HOW, ON, WHERE, add_jobs, add_own, add_set, count, titled
 
 
 def add_sweep(sweep: argparse.ArgumentParser) -> None:
@@ -13,22 +13,24 @@ def add_sweep(sweep: argparse.ArgumentParser) -> None:
     _add_axes(sweep.add_argument_group("what varies, besides the lists of the file"))
     _add_repetitions(sweep.add_argument_group("repetitions"))
     _add_search(sweep.add_argument_group("search"))
-    sweep.add_argument(
+    table = sweep.add_argument_group("table at the end")
+    table.add_argument(
         "--by", choices=("flow", "table", "run"), help="rows that --until, --where and the table at the end are of"
     )
-    sweep.add_argument("--flows", metavar="LIST", help="only these flows: numbers, ranges, names, such as 0,3-5,bbr")
-    sweep.add_argument("--columns", metavar="LIST", help="figures of the table at the end (docs/metrics.md)")
-    sweep.add_argument("--wide", action="store_true", help="all columns, even if the terminal is too narrow")
-    sweep.add_argument(
+    table.add_argument("--flows", metavar="LIST", help="only these flows: numbers, ranges, names, such as 0,3-5,bbr")
+    table.add_argument("--columns", metavar="LIST", help="figures of the table at the end (docs/metrics.md)")
+    table.add_argument("--wide", action="store_true", help="all columns, even if the terminal is too narrow")
+    written = titled(sweep, WHERE)
+    written.add_argument(
         "--store", metavar="DIR", help="folder of finished runs (default: $DUMBBELL_STORE, or results/.store)"
     )
-    sweep.add_argument("--out", metavar="DIR", help="folder for the results (default: results/<name>-<n>)")
-    sweep.add_argument(
+    written.add_argument("--out", metavar="DIR", help="folder for the results (default: results/<name>-<n>)")
+    written.add_argument(
         "--json",
         action="store_true",
         help="print one JSON object per run, or answer of --find, and line",
     )
-    sweep.add_argument("--on", metavar="BACKEND", default="sim", help=ON)
+    titled(sweep, HOW).add_argument("--on", metavar="BACKEND", default="sim", help=ON)
     add_jobs(sweep)
     add_own(sweep)
     add_set(sweep)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.errors import ResultError, ScenarioError, wrong
 from dumbbell.units import option_s
 
+from .latest import latest_folder, open_file
 from .output import note
 from .status import OK
 
@@ -62,6 +63,8 @@ def main(arguments: argparse.Namespace) -> int:
                 path = path.with_suffix(".pdf")
             boxes = plots.save(plots.draw(kind, some, **settings), path)
             print(path)
+            if arguments.open:
+                open_file(path)
             if boxes:
                 note(
                     f"{path}: no font here has the letters {boxes}, which are boxes; a font with them, such as Noto"
@@ -71,16 +74,14 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _folder(given: str | None, paper: str | None) -> tuple[Path, str | None]:
-    """The folder that is drawn, and the width of a paper; `--paper DIR` means one column for that folder. Raises
-    ScenarioError without one.
+    """The folder that is drawn, the latest unless given, and the width of a paper; `--paper DIR` means one column for
+    that folder.
     """
     from dumbbell.plots.style import PAPER
 
     if given is None and paper not in (None, *PAPER):
         given, paper = paper, "column"
-    if given is None:
-        raise ScenarioError("DIR", "wanted the folder of a run or of a sweep")
-    return Path(given), paper
+    return Path(given or latest_folder()), paper
 
 
 def chosen(runs: Results, asked: str | None) -> Results:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dumbbell.units import option_s
 
+from .latest import latest_unless, open_file
 from .status import OK
 
 
@@ -17,9 +18,12 @@ def main(arguments: argparse.Namespace) -> int:
     from dumbbell.report.gathered import gather
     from dumbbell.runs.place import PAGE
 
-    path = html.checked(arguments.output or str(Path(arguments.dirs[0]) / PAGE))
+    folders = latest_unless(arguments.dirs)
+    path = html.checked(arguments.output or str(Path(folders[0]) / PAGE))
     start, end = option_s("--from", arguments.start), option_s("--to", arguments.end)
-    text = html.page(document(gather(arguments.dirs, start_s=start, end_s=end, title=arguments.title), path))
+    text = html.page(document(gather(folders, start_s=start, end_s=end, title=arguments.title), path))
     html.write(text, path)
     print(path)
+    if arguments.open:
+        open_file(path)
     return OK

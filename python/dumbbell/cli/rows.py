@@ -13,7 +13,7 @@ from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck,
 from dumbbell.results.experiment import Key
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval, Sample
-from dumbbell.results.texts import interval_text, lacking_text, percent
+from dumbbell.results.texts import UNREACHED, interval_text, lacking_text, percent
 
 from . import table
 from .commands import terminal_width
@@ -82,9 +82,7 @@ def text(parts: Sequence[Part], names: Sequence[str], asked: Asked, *, told: Col
         for name in names
         if name in there and (lacking := sum(name in row.values and row.lacking(name) > 0 for row in rows))
     ]
-    endless = [name for name in names if name in there and any(row.value(name) == math.inf for row in rows)]
-    if endless:
-        notes.append(f"inf: so few transfers or messages ended that {', '.join(endless)} is not reached")
+    notes += _of_unfinished(rows, [name for name in names if name in there])
     empty = [column.name for column in kept if column.name.partition("@")[0] in FIGURES and not any(column.cells)]
     off = [name for name in ("samples", "queue") if _is_off(parts, name)]
     if empty and off:
@@ -108,6 +106,19 @@ def all_columns(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> li
         rank = 0 if asked.columns else figure(name).rank
         columns.append(Column(name, head(name, several=several), cells, rank=rank))
     return columns
+
+
+def _of_unfinished(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
+    """Notes on what transfers or messages that did not end do to percentiles and to means."""
+    endless = [name for name in names if any(row.value(name) == math.inf for row in rows)]
+    notes = [f"{UNREACHED}: so few transfers or messages ended that {', '.join(endless)} is longer than all that did"]
+    notes = notes if endless else []
+    means = [name for name in names if name in ("fct", "latency")]
+    if means and any(row.value("unfinished") for row in rows):
+        notes.append(
+            f"{' and '.join(means)}: means are of those that ended; percentiles count unfinished ones as longer"
+        )
+    return notes
 
 
 def _doubted(parts: Sequence[Part], names: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends, interrupts
-from dumbbell.errors import DiskFullError, ScenarioError
+from dumbbell.errors import DiskFullError, ScenarioError, listed
 from dumbbell.plan import warn
 from dumbbell.results.experiment import head
 from dumbbell.runs.execute import Execution
-from dumbbell.runs.job import Job
+from dumbbell.runs.job import Job, Outcome
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.place import Place
 from dumbbell.runs.progress import Progress, screen
@@ -116,7 +117,7 @@ def go(
     wanted: Asked | None = None,
 ) -> int:
     """Run these and print their outcomes; returns the exit status."""
-    ended, finished = OK, []
+    ended, finished, errors = OK, [], Errors()
     done: list[tuple[Path, str]] = []
     progress = None if quiet else Progress(screen())
     going: Execution | None = None
@@ -131,7 +132,7 @@ def go(
                     hint = (
                         f"; {_finished(going)}" if isinstance(outcome.error, DiskFullError) and len(planned) > 1 else ""
                     )
-                    note(f"{outcome.error}{hint}")
+                    errors.tell(outcome, hint)
                 elif outcome.manifest:
                     finished.append(outcome.job.folder)
                     done.append((outcome.job.folder, outcome.manifest["tables"]))
@@ -140,23 +141,56 @@ def go(
     except KeyboardInterrupt as error:
         note(f"interrupted; {_finished(going)}" if going else "interrupted")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
+    errors.end()
     _told_equal(done)
-    _summarise(planned, finished, place, show, wanted)
+    _summarise(planned, finished, place, show, wanted, told_failed=errors.count)
     return ended
 
 
-def _summarise(planned: list[Job], finished: list[Path], place: Place, show: Show, wanted: Asked | None) -> None:
-    """Print the table of the finished runs where it is asked for, and how many others failed."""
+def _summarise(
+    planned: list[Job], finished: list[Path], place: Place, show: Show, wanted: Asked | None, *, told_failed: int
+) -> None:
+    """Print the table of the finished runs where it is asked for, and how many others failed; `told_failed` are
+    those with an error of their own, which runs after a full disk do not have.
+    """
     failed = (len(planned) - len(finished), len(planned))  # a full disk ends the runs after it, too
     if finished and show is Show.TABLE:
         from .rows import Asked  # only then: it needs the tables
         from .show import of_runs
 
         sys.stdout.write(of_runs(finished, place.path, wanted or Asked(), failed=failed, told=told(planned)))
-    elif failed[0] and len(planned) > 1 and show is Show.JSON:
+    elif len(planned) > 1 and (
+        (show is Show.JSON and failed[0]) or (show is Show.TABLE and told_failed == len(planned))
+    ):
         from .show import failed_text
 
         note(failed_text(*failed))
+
+
+class Errors:
+    """Errors of runs on stderr: each once, and at the end in how many more runs it came."""
+
+    def __init__(self) -> None:
+        self._more: dict[str, list[str]] = {}
+        self.count = 0
+        """Runs with an error."""
+
+    def tell(self, outcome: Outcome, hint: str = "") -> None:
+        """Say the error of a run, unless another had the same."""
+        self.count += 1
+        name = outcome.job.folder.name
+        text = re.sub(r"\b[0-9a-f]{64}\b", name, str(outcome.error))  # its key in the store
+        same = re.sub(r"\d+\.\d+ s\b", "", text.replace(name, ""))
+        if same in self._more:
+            self._more[same].append(name)
+        else:
+            self._more[same] = []
+            note(f"{text}{hint}")
+
+    def end(self) -> None:
+        """Say which other runs had an error that was told."""
+        for names in filter(None, self._more.values()):
+            note(f"the same error in {len(names)} more run{'s' * (len(names) > 1)}: {listed(names)}")
 
 
 def told(jobs: Iterable[Job]) -> set[str]:

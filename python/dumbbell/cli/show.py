@@ -22,6 +22,7 @@ from dumbbell.results.load import Results, load
 from dumbbell.units import option_s
 
 from . import diff
+from .latest import latest_unless
 from .output import note
 from .rows import Asked, Part, all_columns, shortened
 from .rows import text as table_text
@@ -40,8 +41,9 @@ def main(arguments: argparse.Namespace) -> int:
     """The figures of the folders in `arguments`."""
     names = _names(arguments.columns)
     start, end = option_s("--from", arguments.start), option_s("--to", arguments.end)
-    sides = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in arguments.dirs]
-    for folder in arguments.dirs:
+    folders = arguments.dirs if arguments.diff else latest_unless(arguments.dirs)
+    sides = [(folder, [figures.measured(run, start, end) for run in load(folder)]) for folder in folders]
+    for folder in folders:
         missing = manifest.unfinished(Path(folder))
         if missing:
             note(f"{folder}: {missing}; the command that made it runs the rest with --out {folder} --resume")

@@ -104,7 +104,7 @@ class _Teller:
     """Says what comes of each run, and remembers the exit status."""
 
     def __init__(self, *, has_lines: bool) -> None:
-        self.has_lines, self.status = has_lines, OK
+        self.has_lines, self.status, self.errors = has_lines, OK, run.Errors()
         self.failed = self.count = 0
 
     def tell(self, outcome: Outcome) -> None:
@@ -114,7 +114,7 @@ class _Teller:
         if outcome.error:
             self.status = max(self.status, status.of(outcome.error))
             hint = "; finished runs are kept in the store" if isinstance(outcome.error, DiskFullError) else ""
-            note(f"{outcome.error}{hint}")
+            self.errors.tell(outcome, hint)
         elif self.has_lines and outcome.manifest:
             write_object(run.line(outcome.manifest, outcome.job.folder))
 
@@ -142,6 +142,7 @@ def _go(
         how = " with --resume" if needs_resume else ""
         note(f"interrupted; {len(study.finished)} runs are finished, the same command{how} runs the rest")
         return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
+    teller.errors.end()
     failed = (teller.failed, teller.count)
     if search and show is run.Show.JSON:
         for answer in answers:
@@ -161,6 +162,8 @@ def _print_table(
     folders = [job.folder for job in going.jobs if job.number in study.finished]
     if folders:
         sys.stdout.write(of_runs(folders, going.out, wanted, failed=failed, told=told))
+    elif failed[1] > 1:
+        note(failed_text(*failed))
     for text in _short(study, choice):
         note(text)
 

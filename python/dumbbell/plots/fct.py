@@ -123,7 +123,7 @@ def fct(
     for beside in sheet.axes[1:]:
         _slowdowns(sheet, beside, kinds, window)
     counted = [(times.size, opened) for _, times, _, opened in by_label.values()]
-    sheet.finish(_caption(results, window) + _of_all(counted, "flows", has_slowdown=pair))
+    sheet.finish(_caption(results, window) + _of_all(counted, "flows", has_slowdown=pair) + _pooled(kinds))
     return sheet.ax
 
 
@@ -175,9 +175,11 @@ def latency(
         times, missing = kind.latencies(window)
         counted.append((times.size, times.size + missing))
         _distribution(sheet, kind.label, times, missing, own)
+    if not any(arrived for arrived, _ in counted):
+        raise ResultError(f"none of the {sum(asked for _, asked in counted)} messages that were asked for arrived")
     _time_axis(sheet.ax, "Latency of a message (s)", log=log)
     sheet.ax.set_ylabel("Share of messages (CDF)")
-    sheet.finish(_caption(results, window) + _of_all(counted, "messages"))
+    sheet.finish(_caption(results, window) + _of_all(counted, "messages") + _pooled(kinds))
     return sheet.ax
 
 
@@ -187,6 +189,12 @@ def _of_all(counted: Sequence[tuple[int, int]], what: str, *, has_slowdown: bool
         return ""
     beside = "; slowdowns are of those that completed" if has_slowdown else ""
     return f"; p50 and p99 are of all {what}, those that did not complete included{beside}"
+
+
+def _pooled(kinds: Sequence[Kind]) -> str:
+    """Say where percentiles are not those of tables, which have means over repetitions."""
+    is_repeated = any(len(kind.runs) > 1 for kind in kinds)
+    return "; percentiles of all repetitions together (tables: mean of each repetition's)" if is_repeated else ""
 
 
 def _caption(results: Results | Result, window: Window | None) -> str:

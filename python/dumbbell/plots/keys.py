@@ -6,11 +6,12 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import units
+from dumbbell.results import axis
 
 from . import look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from dumbbell.results.load import Result
 
@@ -179,15 +180,10 @@ def of(key: str, runs: Sequence[Result], values: Sequence[Any] | None = None) ->
         if value not in distinct:
             distinct.append(value)
     title, unit = _title(key, runs)
-    for own, parse in _READERS if not key.endswith("loss") else [_SHARE]:
-        try:
-            numbers = [parse(value) for value in distinct]
-        except (ValueError, TypeError):
-            continue
-        if not key.endswith((".cca", "seed")):
-            scaled, named = _scaled(numbers, own)
-            return VariedKey(key, title, unit or named, tuple(distinct), tuple(scaled))
-    return VariedKey(key, title, "", tuple(distinct), ())
+    read = axis.read(key, distinct)
+    if read is None:
+        return VariedKey(key, title, "", tuple(distinct), ())
+    return VariedKey(key, title, unit or read.unit, tuple(distinct), read.numbers)
 
 
 def in_step(parts: Sequence[VariedKey], runs: Sequence[Result]) -> VariedKey:
@@ -251,60 +247,3 @@ def _lower(title: str) -> str:
     """A title inside a sentence: its first word in small letters unless it is an abbreviation."""
     head = title.split(maxsplit=1)[0] if title else ""
     return title if head.isupper() or not head.isalpha() else title[:1].lower() + title[1:]
-
-
-def _measured(wanted: str) -> Callable[[Any], float]:
-    def parse(value: Any) -> float:
-        measure, numerator, denominator = units.buffer(value)
-        if measure != wanted:
-            raise ValueError(value)
-        return float(numerator) / denominator
-
-    return parse
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    raise ValueError(value)
-
-
-def _percent(value: Any) -> float:
-    return units.loss_ppb(value) / 1e7
-
-
-def _frequency(value: Any) -> float:
-    number, slash, per = str(value).partition("/")
-    if not slash:
-        raise ValueError(value)
-    return float(number) / {"s": 1, "min": 60, "h": 3600}.get(per, float("nan"))
-
-
-_READERS: tuple[tuple[str, Callable[[Any], float]], ...] = (
-    ("BDP", _measured("bdp")),
-    ("packets", _measured("pkt")),
-    ("", _number),
-    ("s", lambda value: units.span_ns(value) / 1e9),
-    ("bit/s", lambda value: float(units.rate_bps(value))),
-    ("%", _percent),
-    ("B", lambda value: float(units.size_bytes(value))),
-    ("per second", _frequency),
-)
-
-_SHARE = ("%", _percent)
-
-#: Units from the largest to the smallest.
-_STEPS = {
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")),
-    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
-    "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
-}
-
-
-def _scaled(numbers: Sequence[float], unit: str) -> tuple[list[float], str]:
-    """The numbers in the largest unit in which none of them is below 0.1."""
-    smallest = min((number for number in numbers if number > 0), default=0.0)
-    for size, name in _STEPS.get(unit, ()):
-        if smallest >= size / 10 or name == _STEPS[unit][-1][1]:
-            return [round(number / size, 12) for number in numbers], name
-    return list(numbers), unit

@@ -48,7 +48,11 @@ class Results(Sequence[Result]):
         return len(self.runs)
 
     def __repr__(self) -> str:
-        return f"<Results: {len(self)} runs>"
+        names = listed(list(dict.fromkeys(run.name for run in self.runs)), 3)
+        varied = "".join(f", {key}: {len(values)} values" for key, values in self.varied().items())
+        most = max((len(runs) for _, runs in self.groups()), default=0)
+        repeated = f", {most} repetitions" if most > 1 else ""
+        return f"<Results: {len(self)} runs{f' of {names}' if names else ''}{varied}{repeated}>"
 
     def _repr_html_(self) -> str:
         from . import frame
@@ -77,8 +81,8 @@ class Results(Sequence[Result]):
         """One table of all runs, runs in their order: ``flows``, ``samples``, ``queue``, ``events`` or ``messages``.
 
         Before its own columns (docs/results.md) stand ``run`` (the folder's name), ``scenario``, ``repetition``,
-        ``seed`` and one for each varied key, such as ``path.buffer``, as text. ``seed`` is that of the run; a varied
-        seed, as it was written, is ``vary.seed``. Each run's columns stay as they were read; nothing is copied.
+        ``seed`` and those of each varied key, as in `to_table`. ``seed`` is that of the run; a varied seed is
+        ``vary.seed``. Each run's columns stay as they were read; nothing is copied.
         """
         import pyarrow as pa
 
@@ -86,7 +90,7 @@ class Results(Sequence[Result]):
 
         if name not in COLUMNS:
             raise ResultError(f"there is no table {name}, wanted one of: {', '.join(COLUMNS)}")
-        varied = list(self.varied())
+        varied = [frame.Varied.of(*each) for each in self.varied().items()]
         return (
             pa.concat_tables([frame.told_apart(run, getattr(run, name), varied) for run in self.runs])
             if self.runs
@@ -101,7 +105,11 @@ class Results(Sequence[Result]):
         for runs that do not have the key (``vary.seed`` for a varied seed); ``window_start_s`` and
         ``window_end_s``, the part of the run that the figures cover; ``flow`` (its number), ``name``, ``transport``,
         ``table``, ``cca`` and the flow's figures, named as in `run.summary`; ``jain``; and the bottleneck's figures,
-        each with ``link_`` before its name. The values of a key are text, as in `table`, unless all are numbers.
+        each with ``link_`` before its name.
+
+        Quantities of a key are numbers in one unit, the one that pictures have on their axis (``BDP``, ``ms``,
+        ``Mbit/s``), which is the column's metadata ``unit``; ``path.buffer.text`` has them as they were written. Words
+        are text, and so are quantities of several kinds, such as BDPs and bytes.
 
         Raises
         ------
@@ -110,7 +118,7 @@ class Results(Sequence[Result]):
         """
         from . import frame
 
-        return frame.of_flows(self.runs, self.varied())
+        return frame.of_flows(self.runs, [frame.Varied.of(*each) for each in self.varied().items()])
 
 
 def load(folder: str | Path) -> Results:
@@ -137,7 +145,9 @@ def load(folder: str | Path) -> Results:
     except OSError as error:
         raise ResultError(f"{folder}: {error.strerror}") from None
     if not runs:
-        raise ResultError(f"{folder}: holds no results")
+        below = {path.parent.parent: path.stat().st_mtime for path in folder.glob("[!.]*/[!.]*/[!.]*/manifest.json")}
+        names = [str(path.relative_to(folder)) for path in sorted(below, key=lambda path: -below[path])]
+        raise ResultError(f"{folder}: holds no results" + (f"; those below it: {listed(names)}" if names else ""))
     if not _tell_back_ends(folder, runs) and is_deep:
         names = list(dict.fromkeys(run.folder.parent.name for run in runs))
         raise ResultError(f"{folder}: holds folders of results, wanted one of them: {listed(names)}")

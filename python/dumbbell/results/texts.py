@@ -11,8 +11,14 @@ if TYPE_CHECKING:
     from .statistic import Interval
 
 
+#: A percentile that falls among transfers or messages that did not end.
+UNREACHED = "not reached"
+
+
 def mean_text(name: str, value: Interval) -> str:
-    """The mean of a figure; over repetitions a count has a decimal. ``inf`` is a percentile among what never ended."""
+    """The mean of a figure; over repetitions a count has a decimal. One among what never ended is `UNREACHED`."""
+    if value.mean == math.inf:
+        return UNREACHED
     known = figure(name)
     digits = known.digits if value.n == 1 or known.digits else 1
     return f"{value.mean * known.scale:.{digits}f}"

@@ -52,12 +52,11 @@ def jobs_of(
     `host.traffic` open. `accept` gets each run before the next one is planned; what it raises ends the planning.
     """
     jobs: list[Job] = []
-    names: set[str] = set()
+    names: dict[str, str] = {}
     own, once = own or Own(), backends.kind(on).is_exact
     for scenario, text, file in scenarios:
-        if scenario.name in names:
-            raise ScenarioError("name", f'"{scenario.name}" stands in two scenarios, wanted a name of its own in each')
-        names.add(scenario.name)
+        _refuse_twice(scenario.name, names.get(scenario.name), file)
+        names[scenario.name] = file
         try:
             runs = []
             for planned in plan.each(scenario, own.known() if own else None, once=once):
@@ -77,6 +76,16 @@ def jobs_of(
     if len({job.folder for job in jobs}) < len(jobs):
         jobs = [job._replace(folder=out / f"{job.planned.name}_{job.number:05d}") for job in jobs]
     return jobs
+
+
+def _refuse_twice(name: str, before: str | None, file: str) -> None:
+    """Raise ScenarioError for a scenario whose name one had `before`, in that file; None for a name that is new."""
+    if before is None:
+        return
+    if file and file == before:
+        raise ScenarioError("FILE", f"{file} is given twice")
+    of = f" ({before}, {file})" if file else ""
+    raise ScenarioError("name", f'"{name}" stands in two scenarios{of}, wanted a name of its own in each')
 
 
 def folder_name(planned: plan.Planned, repetitions: int = 1) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeGuard, TypeVar, dataclass_transform, overload
 
-from dumbbell.errors import ScenarioError, guess, together, unknown_key, wrong
+from dumbbell.errors import SYNONYMS, ScenarioError, guess, together, unknown_key, wrong
 
 from .plain_kinds import Choice, Kind
 
@@ -302,6 +302,23 @@ class Variant(Table):
 AnyTable = TypeVar("AnyTable", bound=Table)
 
 
+def _deeper(declared: Mapping[str, Key[Any, Any]], at: str, name: object) -> list[str]:
+    """Keys of the tables in a table that are called so, or as another tool's word for them; those of lists where there
+    are no others.
+    """
+    word = SYNONYMS.get(str(name).casefold(), str(name))
+    if word in declared:
+        return []
+    kinds = {f"{at}.{key}" if at else key: spec.kind for key, spec in declared.items()}
+    of_tables = [key for key, kind in kinds.items() if isinstance(kind, Sub) and word in kind.table.KEYS]
+    of_lists = [
+        f"{key}[0]"
+        for key, kind in kinds.items()
+        if isinstance(kind, Each) and isinstance(kind.item, Sub) and word in kind.item.table.KEYS
+    ]
+    return [f"{key}.{word}" for key in of_tables or of_lists]
+
+
 def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
     declared = type(table).KEYS
     values, texts = table.__dict__, {}
@@ -311,7 +328,7 @@ def _fill(table: Table, given: Mapping[Any, object], at: str) -> None:
         given = {table.TAG: table.FORM, **given}
     for name, value in given.items():
         if name not in declared:
-            errors.append(unknown_key(at, str(name), list(declared)))
+            errors.append(unknown_key(at, str(name), list(declared), _deeper(declared, at, name)))
             guessed.add(guess(str(name), list(declared)))
         elif value is not None:
             try:
