@@ -221,6 +221,14 @@ def test_plots_are_written_where_they_are_wanted(cli: Any, small: Path) -> None:
     assert (small.parent / "out" / "small_buffer=2bdp" / "rtt.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_controllers_and_scenarios_are_listed_as_json(cli: Any) -> None:
+    controllers = {line["name"]: line for line in map(json.loads, cli("cca", "list", "--json").stdout.splitlines())}
+    assert controllers["cubic"]["parameters"]["beta"]["min"] < controllers["cubic"]["parameters"]["beta"]["max"]
+    listed = [json.loads(line) for line in cli("gallery", "--json", "pair-cubic").stdout.splitlines()]
+    assert "pair-cubic-bbr" in [line["name"] for line in listed]
+    assert Path(listed[0]["file"]).is_file()
+
+
 def test_controllers_are_listed_and_shown(cli: Any) -> None:
     names = [line.split()[0] for line in cli("cca", "list").stdout.splitlines()]
     assert {"reno", "cubic", "bbr"} <= set(names)

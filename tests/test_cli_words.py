@@ -116,7 +116,7 @@ def test_the_examples_that_are_cheap_run(tmp_path: Path, monkeypatch: pytest.Mon
 def test_shells_can_complete_commands_and_options(cli: Any, shell: str) -> None:
     done = cli("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(word in done.stdout for word in ("compare", "--resume", "--force"))
+    assert all(word in done.stdout for word in ("compare", "--resume", "--force", "pair-cubic-bbr", "bbrplus"))
 
 
 def test_the_man_page_has_every_command_and_option_and_is_proper_roff(cli: Any, tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def _add_gallery(gallery: argparse.ArgumentParser) -> None:
         metavar="NAME|WORD",
         help="print the scenario of this name, or list those with all of these words",
     )
+    gallery.add_argument("--json", action="store_true", help="list them as one JSON object per scenario and line")
 
 
 def _add_new(new: argparse.ArgumentParser) -> None:

@@ -11,6 +11,7 @@ from dumbbell.scenario import gallery, source
 
 from .output import note
 from .status import BAD_INPUT, OK
+from .writers import write_object
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -18,18 +19,22 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.command == "new":
         return new(arguments.name, arguments.file, force=arguments.force)
     names = {entry.name: entry for entry in gallery.entries()}
-    if len(arguments.words) == 1 and arguments.words[0] in names:
+    if len(arguments.words) == 1 and arguments.words[0] in names and not arguments.json:
         print(names[arguments.words[0]].path.read_text(encoding="utf-8"), end="")
         return OK
-    return show(list(names.values()), arguments.words)
+    return show(list(names.values()), arguments.words, as_json=arguments.json)
 
 
-def show(entries: list[gallery.Entry], words: list[str]) -> int:
+def show(entries: list[gallery.Entry], words: list[str], *, as_json: bool = False) -> int:
     """A line each of those that mention all words."""
     mentioned = [entry for entry in entries if all(entry.mentions(word) for word in words)]
     if not mentioned:
         note(f"no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all")
         return BAD_INPUT
+    if as_json:
+        for entry in mentioned:
+            write_object({"name": entry.name, "file": str(entry.path), "summary": entry.summary})
+        return OK
     from rich.table import Table
 
     from .table import console

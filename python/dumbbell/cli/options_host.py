@@ -10,7 +10,9 @@ from .options_run import add_own
 def add_cca(cca: argparse.ArgumentParser) -> None:
     """Of `dumbbell cca`."""
     actions = cca.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add_own(actions.add_parser("list", help="list all"))
+    listed = actions.add_parser("list", help="list all")
+    listed.add_argument("--json", action="store_true", help="print one JSON object per controller and line")
+    add_own(listed)
     show = actions.add_parser("show", help="show one in full")
     show.add_argument("name", metavar="NAME", nargs="?", help="name of a controller, or a file as for --cca")
     add_own(show)

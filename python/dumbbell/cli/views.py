@@ -11,6 +11,7 @@ from dumbbell.errors import ScenarioError, wrong
 
 from .output import note
 from .status import OK
+from .writers import write_object
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -42,6 +43,14 @@ def cca_list(arguments: argparse.Namespace) -> int:
     from dumbbell.scenario.own import Own
 
     controllers = Own.load(arguments.cca).known()
+    if arguments.json:
+        for name, controller in controllers.items():
+            params = {
+                param.name: {"default": param.default, "min": param.minimum, "max": param.maximum, "unit": param.unit}
+                for param in controller.params.values()
+            }
+            write_object({"name": name, "summary": controller.summary, "parameters": params})
+        return OK
     width = max(map(len, controllers))
     for name, controller in controllers.items():
         print(f"{name:{width}}  {controller.summary}")

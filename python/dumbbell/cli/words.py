@@ -24,11 +24,12 @@ def version(_: argparse.Namespace) -> int:
 
 
 def completion(arguments: argparse.Namespace) -> int:
-    """A script that completes commands, options and files."""
+    """A script that completes commands, options, files, and the names of controllers and of the gallery."""
     import shtab
 
     whole = parser()
     _complete_files(whole)
+    _complete_names(whole)
     print(shtab.complete(whole, shell=arguments.shell))
     return OK
 
@@ -44,3 +45,23 @@ def _complete_files(of_program: argparse.ArgumentParser) -> None:
                 _complete_files(each)
         elif isinstance(action.metavar, str) and action.metavar in kinds:
             vars(action)["complete"] = kinds[action.metavar]
+
+
+def _complete_names(of_program: argparse.ArgumentParser) -> None:
+    """Offer the names that come with the package where a command takes one of them."""
+    from dumbbell import controllers
+    from dumbbell.scenario import gallery
+
+    names = [entry.name for entry in gallery.entries()]
+    known = list(controllers.known())
+    for words, choices in (
+        (("new",), names),
+        (("gallery",), names),
+        (("cca", "show"), known),
+        (("kernel", "load"), known),
+    ):
+        at = of_program
+        for word in words:
+            inner = next(action for action in at._actions if isinstance(action, argparse._SubParsersAction))
+            at = inner.choices[word]
+        next(action for action in at._actions if not action.option_strings).choices = choices
