@@ -49,9 +49,9 @@ def main() -> int:
         measured = {*(row.row for row in stored.rows), *stored.failed}
         texts += [f"{row}: not measured yet" for row in sorted(listed - measured)]
         texts += [f"{row}: measured, but no longer a row" for row in sorted(measured - listed)]
-    for file, renew in ((PAGE, renewed), (README, renewed_readme)):
+    for file in (PAGE, README):
         text = file.read_text(encoding="utf-8")
-        fresh = renew(text, table, known)
+        fresh = renewed(text, table, known) if file is PAGE else renewed_readme(text, table)
         if is_check and fresh != text:
             texts.append(f"{file.name} is stale: tools/fidelity_page.py")
         elif not is_check:
@@ -110,9 +110,9 @@ def renewed(text: str, table: Table, known: dict[str, Cause]) -> str:
     return _between(PAGE, text, "\n\n" + "\n".join(_lines(table, known)).strip() + "\n\n")
 
 
-def renewed_readme(text: str, table: Table, known: dict[str, Cause]) -> str:
-    """The README, whose generated part is what the table comes to, in words."""
-    return _between(README, text, " ".join(_sentences(table, known)))
+def renewed_readme(text: str, table: Table) -> str:
+    """The README, whose generated part is what the table comes to."""
+    return _between(README, text, "\n\n" + "\n".join(_totals(table)) + "\n\n")
 
 
 def _between(file: Path, text: str, made: str) -> str:
@@ -123,19 +123,17 @@ def _between(file: Path, text: str, made: str) -> str:
     return f"{head}{BEGIN}{made}{END}{tail}"
 
 
-def _sentences(table: Table, known: dict[str, Cause]) -> Iterator[str]:
+def _totals(table: Table) -> Iterator[str]:
+    """A line of a table for each section: how many rows agree, differ, and are unclear."""
+    yield from (
+        "| scenarios, three seeds each | agree in every figure | differ | too few seeds to tell |",
+        "| --- " * 4 + "|",
+    )
     for name, section in table.sections.items():
         count = counts(section.rows)["all"]
-        differing = [row.row for row in section.rows if row.word == FAILS]
-        by_chance = sum(known[row].says_chance for row in differing if row in known)
-        what = "of its rows" if name == TESTS else "scenarios drawn at random"
-        yield f"{count.agree} of {count.rows} {what} agree in every figure with three seeds, {count.differ} differ"
-        yield f"({by_chance} by chance, as more seeds show), and for the others three seeds are too few to tell."
-        yield f"The simulator under other seeds agrees with itself in {sum(count.itself)}."
-        yield f"Single seeds of the simulator agree with Linux in {sum(count.singles)} of {len(count.singles)} cases,"
-        yield f"single seeds of Linux with Linux in {sum(count.ceiling)}."
-    if table.means:
-        yield fidelity_means.sentence(table.means)
+        what = "of our table" if name == TESTS else "drawn at random"
+        unclear = count.rows - count.agree - count.differ
+        yield f"| {count.rows} {what} | {count.agree} | {count.differ} | {unclear} |"
 
 
 def _lines(table: Table, known: dict[str, Cause]) -> Iterator[str]:
