@@ -94,22 +94,15 @@ def texts_of(figure: object) -> list[object]:
     from matplotlib.text import Text
 
     shown = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]  # type: ignore[attr-defined]
-    ticks = {
-        text: (axis, tick)
-        for ax in figure.axes  # type: ignore[attr-defined]
-        for axis in (ax.xaxis, ax.yaxis, *(beside.yaxis for beside in ax.child_axes))
-        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
-        for text in (tick.label1, tick.label2)
-    }
-    drawn = []
-    for text in shown:
-        if text in ticks:
-            axis, tick = ticks[text]
+    drawn: dict[object, bool] = {}
+    for ax in figure.axes:  # type: ignore[attr-defined]
+        for axis in (ax.xaxis, ax.yaxis, *(beside.yaxis for beside in ax.child_axes)):
             low, high = sorted(axis.get_view_interval())
-            if not (low <= tick.get_loc() <= high and tick in axis._update_ticks()):
-                continue
-        drawn.append(text)
-    return drawn
+            updated = axis._update_ticks()
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                is_drawn = low <= tick.get_loc() <= high and tick in updated
+                drawn |= {tick.label1: is_drawn, tick.label2: is_drawn}
+    return [text for text in shown if drawn.get(text, True)]
 
 
 def overlaps(figure: object) -> list[str]:
@@ -137,7 +130,6 @@ def overlaps(figure: object) -> list[str]:
 def checked(figure: object) -> None:
     """Legend, caption and axes of a figure lie inside it, no text covers another, and titles have units."""
     assert overlaps(figure) == []
-    figure.draw_without_rendering()  # type: ignore[attr-defined]
     edge = figure.bbox  # type: ignore[attr-defined]
     for legend in figure.legends:  # type: ignore[attr-defined]
         box = legend.get_window_extent()
@@ -182,12 +174,15 @@ def test_every_picture_of_the_gallery_is_whole(path: Path, tmp_path: Path) -> No
     results = shortened(path, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for kind, some, given in kinds(path, results):
+        listed = kinds(path, results)
+        in_column = crc32(path.stem.encode()) % len(listed)  # one of them in the width of a column too
+        for nth, (kind, some, given) in enumerate(listed):
             if (path.stem, kind) in REFUSED:
                 with pytest.raises(ResultError, match=REFUSED[path.stem, kind]):
                     plot.draw(kind, some, **given)
                 continue
-            checked(plot.draw(kind, some, **given, paper="column"))
+            if nth == in_column:
+                checked(plot.draw(kind, some, **given, paper="column"))
             figure = plot.draw(kind, some, **given)
             checked(figure)
             if kind == "goodput":
