@@ -111,7 +111,7 @@ def _add_gallery(gallery: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="NAME|WORD",
-        help="print the scenario of this name, or list those with all of these words",
+        help="print the scenario of this name, or list those with all of these words in name, topic, comment or keys",
     )
     gallery.add_argument("--json", action="store_true", help="list them as one JSON object per scenario and line")
 
@@ -243,7 +243,7 @@ GROUPS = {
     },
     "Describe": {
         "gallery": Command(
-            "list the scenarios that come with dumbbell, or print one",
+            "list the scenarios that come with dumbbell by topic, find some by words, or print one",
             _add_gallery,
             "gallery:main",
             ("dumbbell gallery bbr wifi", "dumbbell gallery pair-cubic-bbr"),
