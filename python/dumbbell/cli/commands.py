@@ -83,7 +83,7 @@ def _add_help(command: argparse.ArgumentParser) -> None:
 
 
 def _add_completion(completion: argparse.ArgumentParser) -> None:
-    completion.add_argument("shell", choices=("bash", "zsh"), help="for which shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
 
 def _add_store(store: argparse.ArgumentParser) -> None:
@@ -334,6 +334,7 @@ GROUPS = {
             (
                 "dumbbell completion bash > ~/.local/share/bash-completion/completions/dumbbell",
                 "dumbbell completion zsh > ~/.zfunc/_dumbbell",
+                "dumbbell completion fish > ~/.config/fish/completions/dumbbell.fish",
             ),
         ),
         "version": Command("print versions", _add_nothing, "words:version", ("dumbbell version", "dumbbell --version")),
