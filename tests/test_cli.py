@@ -211,6 +211,51 @@ def test_check_says_what_would_run(cli: Any) -> None:
     assert "packets, " in done.stdout
 
 
+MANY = """
+name = "many"
+duration = "10s"
+[path]
+rate = "10Mbps"
+rtt = "20ms"
+buffer = [$BUFFERS]
+$FLOWS"""
+
+
+def many(*, buffers: int, flows: int) -> str:
+    """A scenario with so many combinations, each with so many kinds of flows."""
+    tables = "".join(f'[[flow]]\ncca = "cubic"\nrtt = "{10 + i}ms"\n' for i in range(flows))
+    listed = ", ".join(f'"{1 + i}bdp"' for i in range(buffers))
+    return MANY.replace("$BUFFERS", listed).replace("$FLOWS", tables)
+
+
+@pytest.mark.parametrize(("buffers", "flows"), [(40, 1), (1, 40), (30, 30)])
+def test_check_is_short_however_much_there_is(cli: Any, tmp_path: Path, buffers: int, flows: int) -> None:
+    (tmp_path / "many.toml").write_text(many(buffers=buffers, flows=flows))
+    done = cli("check", "many.toml")
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) < 42
+    if buffers > 12:
+        assert f"12bdp, ... and {buffers - 12} more\n" in done.stdout
+        shown = done.stdout.count("path.buffer = ")
+        assert f"\n  ... and {buffers - shown} more\n" in done.stdout
+    if flows > 12:
+        assert f"... and {flows - 12} more kinds of flow, {flows - 12} flows" in done.stdout
+
+
+def test_check_shows_the_last_combination_rather_than_a_line_in_its_place(cli: Any) -> None:
+    assert "more" not in cli("check", "gallery:kfoury-fig11a").stdout
+
+
+def test_check_as_json_has_an_object_per_scenario(cli: Any, small: Path) -> None:
+    done = cli("check", small, "gallery:poisson-short-flows", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["scenario"], first["runs"], first["warnings"]) == ("small", 2, [])
+    assert first["packets"] > 0
+    assert 0 < first["time_s"] < 60
+    assert "path.buffer has no effect" in second["warnings"][0]
+
+
 def test_plots_are_written_where_they_are_wanted(cli: Any, small: Path) -> None:
     cli("run", small, "--out", "out", "--json")
     done = cli("plot", "vary", "out", "-o", "vary.svg", "--jain")

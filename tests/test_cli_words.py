@@ -112,11 +112,50 @@ def test_the_examples_that_are_cheap_run(tmp_path: Path, monkeypatch: pytest.Mon
         assert main([*words, *(short if words[0] in ("run", "sweep") else [])]) == 0, words
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_can_complete_commands_and_options(cli: Any, shell: str) -> None:
     done = cli("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(word in done.stdout for word in ("compare", "--resume", "--force", "pair-cubic-bbr", "bbrplus"))
+    assert all(word in done.stdout for word in ("compare", "resume", "force", "pair-cubic-bbr", "bbrplus"))
+
+
+def test_fish_has_every_command_and_option(cli: Any) -> None:
+    from dumbbell.cli.commands import COMMANDS, parser
+
+    lines = cli("completion", "fish").stdout.splitlines()
+    for name in COMMANDS:
+        assert any(line.startswith(f"complete -c dumbbell -n '__dumbbell_at' -a '{name}' -d '") for line in lines), name
+        below = "".join(line for line in lines if f"'__dumbbell_in {name}'" in line)
+        for action in parser(name)._actions:
+            for option in action.option_strings:
+                assert f"{'-l' if option.startswith('--') else '-s'} {option.lstrip('-')} " in below, (name, option)
+    assert any("'__dumbbell_at cca' -a 'show'" in line for line in lines)
+    assert any("'__dumbbell_in cca show'" in line and " bbr3 " in line for line in lines)
+    assert all(line.count("'") % 2 == 0 or "\\'" in line for line in lines)
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+@pytest.mark.parametrize(
+    ("written", "offers", "offers_not"),
+    [
+        ("dumbbell ", ["race", "gallery"], ["list", "bbr3"]),
+        ("dumbbell run --res", ["--resume"], []),
+        ("dumbbell run --by ", ["table"], ["race"]),
+        ("dumbbell run gallery:pair", ["gallery:pair-cubic-bbr"], []),
+        ("dumbbell gallery pair", ["pair-cubic-bbr"], []),
+        ("dumbbell cca ", ["list", "show"], ["race"]),
+        ("dumbbell cca show bb", ["bbr3"], ["cubic"]),
+        ("dumbbell race cubic bb", ["bbr3"], ["cubic"]),
+    ],
+)
+def test_fish_completes(written: str, offers: list[str], offers_not: list[str], cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "words.fish").write_text(cli("completion", "fish").stdout)
+    ask = f"source words.fish; complete -C '{written}'"
+    done = subprocess.run(["fish", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    offered = {line.split("\t")[0] for line in done.stdout.splitlines()}
+    assert set(offers) <= offered
+    assert not set(offers_not) & offered
 
 
 def test_the_man_page_has_every_command_and_option_and_is_proper_roff(cli: Any, tmp_path: Path) -> None:

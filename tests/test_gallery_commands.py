@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,37 @@ def test_words_choose_and_a_name_prints_the_file(cli: Cli) -> None:
     none = cli("gallery", "token-ring")
     assert (none.returncode, none.stdout) == (2, "")
     assert "mentions token-ring" in none.stderr
+    assert "its topics: Who gets how much; " in none.stderr
+
+
+def test_every_scenario_stands_below_one_topic(cli: Cli) -> None:
+    named = [name for names in gallery.TOPICS.values() for name in names.split()]
+    assert sorted(named) == ALL
+    lines = cli("gallery").stdout.splitlines()
+    below: dict[str, str] = {}
+    topic = ""
+    for line in lines:
+        if line and not line.startswith(" "):
+            topic = line
+        elif line[2:3].strip():
+            below[line.split()[0]] = topic
+    assert below == gallery.TOPIC_OF
+    assert list(dict.fromkeys(below.values())) == list(gallery.TOPICS)
+
+
+def test_words_are_looked_for_in_name_topic_comment_and_values(cli: Cli) -> None:
+    def found(*words: str) -> list[str]:
+        return [json.loads(line)["name"] for line in cli("gallery", *words, "--json").stdout.splitlines()]
+
+    bulk = found("bulk")
+    assert "pair-cubic-bbr" in bulk
+    assert "short-transfer" not in bulk, "its flows have a size"
+    assert "rtt-fairness-aqm" in found("fq_codel", "round-trip")
+    assert found("SATELLITE") == ["leo-reconfiguration"]
+    assert "l4s-dualpi2" in found("bulk", "dualpi2")
+    assert set(found("bulk", "dualpi2")) == set(bulk) & set(found("dualpi2"))
+    near = cli("gallery", "pair-cubic-bbx").stderr
+    assert "did you mean pair-cubic-bbr" in near
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -34,6 +35,27 @@ def test_tables_go_straight_into_polars_and_pandas(results: Results) -> None:
         assert frame.height == table.num_rows == len(table.to_pandas())
         assert table.num_rows > 0
     assert isinstance(run.samples.to_pandas(), pd.DataFrame)
+
+
+def test_times_have_one_unit_in_all_tables_and_events_their_nanoseconds_as_well(results: Results) -> None:
+    for name in ("samples", "queue", "events"):
+        table = results.table(name)
+        assert table.schema.field("t_us").type == pa.int64(), name
+        assert results[0].plan.duration_ns // 1000 >= max(table["t_us"].to_pylist()) > 10_000
+    events = results[0].events
+    assert [row["t_us"] for row in events.to_pylist()] == [row["t_ns"] // 1000 for row in events.to_pylist()]
+    with pq.ParquetFile(results[0].folder / "events.parquet") as file:
+        assert file.read().column_names == [name for name in events.column_names if name != "t_us"]
+
+
+def test_results_are_data_frames_where_there_is_pandas_and_say_so_where_not(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert results.to_pandas().equals(results.to_table().to_pandas())
+    assert results.to_pandas("queue").equals(results.table("queue").to_pandas())
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ResultError, match=r"needs pandas, which is not here .*: pip install pandas, or take the Arrow"):
+        results.to_pandas()
 
 
 def test_a_sweep_is_loaded_in_the_order_of_its_scenario(results: Results) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import io
 import os
+import signal
 import subprocess
 import tarfile
 import tomllib
@@ -14,7 +15,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from dumbbell.errors import EngineError, ScenarioError
-from dumbbell.interrupts import Interrupted
+from dumbbell.interrupts import Interrupted, Raised
 from dumbbell.uml import build, source, store
 
 
@@ -398,6 +399,60 @@ def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path: Path) -> None
     with pytest.raises(ScenarioError):
         build.build(build.Plan(series="6.1", source=tree(tmp_path / "linux")))
     assert not (store.place() / ".build-1").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("step", ["programs", "unpacking", "5 edits", "configuring"])
+def test_an_interrupt_at_any_step_leaves_no_scratch_folder(number: int, step: str, tmp_path: Path, cache: Path) -> None:
+    def interrupt(text: str) -> None:
+        if text.startswith(step) or (step == "5 edits" and " edits: " in text):
+            signal.raise_signal(number)
+
+    with pytest.raises(Interrupted) as raised:
+        build.build(build.Plan(source=tree(tmp_path / "linux")), build.Shown(interrupt))
+    assert raised.value.number == number
+    assert not list(cache.glob(".build-*"))
+
+
+def test_a_compiler_that_still_writes_does_not_keep_the_scratch_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, folder = tmp_path / "bin", tmp_path / ".build-1"
+    programs.mkdir()
+    (folder / "tree").mkdir(parents=True)
+    (programs / "rm").write_text(  # what rm says where a file has come since it looked
+        f'#!/bin/sh\necho x >> {tmp_path}/calls\n[ $(wc -l < {tmp_path}/calls) -ge 3 ] || exit 1\nexec /bin/rm "$@"\n'
+    )
+    (programs / "rm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    build._discard(folder)
+    assert not folder.exists()
+
+
+def test_an_interrupt_between_an_old_kernel_and_its_successor_leaves_one(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = cache / store.folder_name("6.12", 1000)
+    old.mkdir(parents=True)
+    (old / "kernel.json").write_text("{}")
+    gone = build._gone
+
+    def interrupted() -> Path:
+        signal.raise_signal(signal.SIGTERM)
+        return gone()
+
+    monkeypatch.setattr(build, "_gone", interrupted)
+    making = build._Build(build.Plan(series="6.12"), build.Shown())
+    making.scratch.mkdir()
+    (making.scratch / "linux").write_text("new")
+    making.log.write_text("")
+    kernel = store.Kernel(
+        folder=making.scratch, series="6.12", hz=1000, release="6.12.9", package="", source_sha256="", recipe="",
+        key="", compiler="", made="",
+    )  # fmt: skip
+    with pytest.raises(Interrupted), Raised():
+        making._keep(kernel)
+    assert (old / "linux").read_text() == "new"
 
 
 def test_a_second_build_waits_for_the_first(tmp_path: Path) -> None:

@@ -215,10 +215,10 @@ def check(
     backends.kind(on)
     own, described = Own.load(cca, on=[on]), given(scenario, overrides=overrides)
     try:
-        text, warnings = describe(described.scenario, own, on=on, jobs=jobs)
+        told = describe(described.scenario, own, on=on, jobs=jobs)
     except ScenarioError as error:
         raise placed(error, described.text, described.source, overrides) from None
-    return Checked(text, [*own.kernel_refusals(), *warnings])
+    return Checked(told.text, [*own.kernel_refusals(), *told.warnings])
 
 
 def compare(

@@ -83,7 +83,7 @@ def _add_help(command: argparse.ArgumentParser) -> None:
 
 
 def _add_completion(completion: argparse.ArgumentParser) -> None:
-    completion.add_argument("shell", choices=("bash", "zsh"), help="for which shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="for which shell")
 
 
 def _add_store(store: argparse.ArgumentParser) -> None:
@@ -111,7 +111,7 @@ def _add_gallery(gallery: argparse.ArgumentParser) -> None:
         "words",
         nargs="*",
         metavar="NAME|WORD",
-        help="print the scenario of this name, or list those with all of these words",
+        help="print the scenario of this name, or list those with all of these words in name, topic, comment or keys",
     )
     gallery.add_argument("--json", action="store_true", help="list them as one JSON object per scenario and line")
 
@@ -243,7 +243,7 @@ GROUPS = {
     },
     "Describe": {
         "gallery": Command(
-            "list the scenarios that come with dumbbell, or print one",
+            "list the scenarios that come with dumbbell by topic, find some by words, or print one",
             _add_gallery,
             "gallery:main",
             ("dumbbell gallery bbr wifi", "dumbbell gallery pair-cubic-bbr"),
@@ -334,6 +334,7 @@ GROUPS = {
             (
                 "dumbbell completion bash > ~/.local/share/bash-completion/completions/dumbbell",
                 "dumbbell completion zsh > ~/.zfunc/_dumbbell",
+                "dumbbell completion fish > ~/.config/fish/completions/dumbbell.fish",
             ),
         ),
         "version": Command("print versions", _add_nothing, "words:version", ("dumbbell version", "dumbbell --version")),

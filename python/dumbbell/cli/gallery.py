@@ -18,34 +18,49 @@ def main(arguments: argparse.Namespace) -> int:
     """List, print or copy."""
     if arguments.command == "new":
         return new(arguments.name, arguments.file, force=arguments.force)
+    words = arguments.words
     names = {entry.name: entry for entry in gallery.entries()}
-    if len(arguments.words) == 1 and arguments.words[0] in names and not arguments.json:
-        print(names[arguments.words[0]].path.read_text(encoding="utf-8"), end="")
+    if len(words) == 1 and words[0] in names and not arguments.json:
+        print(names[words[0]].path.read_text(encoding="utf-8"), end="")
         return OK
-    return show(list(names.values()), arguments.words, as_json=arguments.json)
-
-
-def show(entries: list[gallery.Entry], words: list[str], *, as_json: bool = False) -> int:
-    """A line each of those that mention all words."""
-    mentioned = [entry for entry in entries if all(entry.mentions(word) for word in words)]
+    mentioned = gallery.mentioning(words) if words else list(names.values())
     if not mentioned:
-        note(f"no scenario of the gallery mentions {' and '.join(words)}; `dumbbell gallery` lists all")
+        _note_topics(words)
         return BAD_INPUT
+    show(mentioned, as_json=arguments.json)
+    return OK
+
+
+def _note_topics(words: list[str]) -> None:
+    """Say that nothing has all words, what is named like them, and what there is."""
+    like = list(dict.fromkeys(name for word in words for name in gallery.near(word)))
+    hint = f"; did you mean {' or '.join(like[:3])}?" if like else ""
+    note(f"no scenario of the gallery mentions {' and '.join(words)}{hint}")
+    note(f"its topics: {'; '.join(gallery.TOPICS)} (`dumbbell gallery` lists all)")
+
+
+def show(entries: list[gallery.Entry], *, as_json: bool = False) -> None:
+    """A line each, below the heading of its topic."""
     if as_json:
-        for entry in mentioned:
-            write_object({"name": entry.name, "file": str(entry.path), "summary": entry.summary})
-        return OK
+        for entry in entries:
+            write_object({"name": entry.name, "topic": entry.topic, "file": str(entry.path), "summary": entry.summary})
+        return
     from rich.table import Table
 
     from .table import console
 
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for entry in mentioned:
-        table.add_row(entry.name, entry.summary)
-    console().print(table)
-    return OK
+    width = max(len(entry.name) for entry in entries)
+    screen = console()
+    for number, (topic, below) in enumerate(gallery.by_topic(entries).items()):
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True, min_width=width + 2)
+        table.add_column()
+        for entry in below:
+            table.add_row(f"  {entry.name}", entry.summary)
+        if number:
+            screen.print()
+        screen.print(topic or "Others", style="bold")
+        screen.print(table)
 
 
 def new(name: str, file: str | None, *, force: bool) -> int:

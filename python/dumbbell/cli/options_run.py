@@ -168,6 +168,11 @@ def add_check(check: argparse.ArgumentParser) -> None:
         help="back end whose time is estimated: sim (default), linux, bpf, uml, netem, ssh://...",
     )
     check.add_argument("--jobs", type=count, metavar="N", help="number of runs at the same time")
+    check.add_argument(
+        "--json",
+        action="store_true",
+        help="print one JSON object per scenario and line: runs, packets, estimated time in seconds, warnings",
+    )
     add_own(check)
     add_set(check)
 

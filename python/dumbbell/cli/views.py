@@ -24,16 +24,30 @@ def check(arguments: argparse.Namespace) -> int:
 
     backends.kind(arguments.on)
     own = Own.load(arguments.cca, on=[arguments.on])
-    for text in own.kernel_refusals():
+    for text in () if arguments.json else own.kernel_refusals():
         note(f"warning: {text}")
     for file in arguments.files:
         given = from_file(file, overrides=tuple(arguments.overrides))
         try:
-            text, warnings = describe(given.scenario, own, on=arguments.on, jobs=arguments.jobs)
+            told = describe(given.scenario, own, on=arguments.on, jobs=arguments.jobs)
         except ScenarioError as error:
             raise placed(error, given.text, file, tuple(arguments.overrides)) from None
-        print(text)
-        for warning in warnings:
+        if arguments.json:
+            write_object(
+                {
+                    "scenario": given.scenario.name,
+                    "file": file,
+                    "on": arguments.on,
+                    "runs": told.runs,
+                    "at_once": told.workers,
+                    "packets": told.packets,
+                    "time_s": round(told.seconds, 3),
+                    "warnings": [*own.kernel_refusals(), *told.warnings],
+                }
+            )
+            continue
+        print(told.text)
+        for warning in told.warnings:
             note(f"warning: {file}: {warning}")
     return OK
 

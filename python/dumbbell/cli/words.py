@@ -28,8 +28,13 @@ def completion(arguments: argparse.Namespace) -> int:
     import shtab
 
     whole = parser()
-    _complete_files(whole)
     _complete_names(whole)
+    if arguments.shell == "fish":
+        from .fish import script
+
+        print(script(whole), end="")
+        return OK
+    _complete_files(whole)
     print(shtab.complete(whole, shell=arguments.shell))
     return OK
 
@@ -55,6 +60,7 @@ def _complete_names(of_program: argparse.ArgumentParser) -> None:
     names = [entry.name for entry in gallery.entries()]
     known = list(controllers.known())
     for words, choices in (
+        (("race",), known),
         (("new",), names),
         (("gallery",), names),
         (("cca", "show"), known),

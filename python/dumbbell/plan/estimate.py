@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from .planned import Case, Planned
     from .types import FlowPlan, LinkPlan, Plan, ProbePlan, Settings, Stage
 
-#: Runs listed in full.
-RUNS_SHOWN = 20
+#: Combinations that are read for what all of them share.
+RUNS_READ = 20
+
+#: Most lines of what combinations have of their own, kinds of flows of one combination, values of an axis.
+LINES_SHOWN = 12
 
 #: An acknowledgement on the wire without SACK blocks: 14 Ethernet, 20 IPv4, 32 TCP with timestamps.
 ACK_BYTES = 66
@@ -46,8 +49,8 @@ def packets(planned: Plan) -> int:
 def paragraphs(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
     """The scenario as lines: its grid, each path and its flows."""
     first = [run for run in runs if run.repetition == 0]
-    cases = [case for case, _ in zip(make.cases(scenario), range(RUNS_SHOWN))]
-    grid = [f"{', '.join(axis.keys)}: {', '.join(map(_point, axis.points))}" for axis in scenario.axes]
+    cases = [case for case, _ in zip(make.cases(scenario), range(RUNS_READ))]
+    grid = [f"{', '.join(axis.keys)}: {', '.join(_first(list(map(_point, axis.points))))}" for axis in scenario.axes]
     repeated = (
         f" ({len(first)} x {scenario.repetitions} repetitions)"
         if len(runs) == len(first) * scenario.repetitions > len(first)
@@ -58,10 +61,12 @@ def paragraphs(scenario: Scenario, runs: Sequence[Planned]) -> list[str]:
     drawn = len(runs) > len(first) and any(
         later.plan["flows"] != first[0].plan["flows"] for later in runs if later.vary == first[0].vary
     )
-    lines += _paragraphs([_case(case, item.plan, drawn=drawn) for case, item in zip(cases, first)])
-    if len(first) > RUNS_SHOWN:
-        lines += ["", f"  ... and {len(first) - RUNS_SHOWN} more"]
-    return lines
+    return lines + _paragraphs([_case(case, item.plan, drawn=drawn) for case, item in zip(cases, first)], len(first))
+
+
+def _first(items: list[str]) -> list[str]:
+    """The first of them, and how many more there are."""
+    return items if len(items) <= LINES_SHOWN else [*items[:LINES_SHOWN], f"... and {len(items) - LINES_SHOWN} more"]
 
 
 def _point(point: axes.Point) -> str:
@@ -69,16 +74,22 @@ def _point(point: axes.Point) -> str:
     return " with ".join(map(units.value_text, point.vary.values()))
 
 
-def _paragraphs(cases: list[list[str]]) -> list[str]:
-    """Lines that all combinations share, once, then the own ones of each."""
+def _paragraphs(cases: list[list[str]], number: int) -> list[str]:
+    """Lines that all combinations share, once, then the own ones of the first of `number`: the first two, and more
+    while there is room.
+    """
     if len(cases) == 1:
         return ["", *cases[0]]
     common = [line for line in cases[0] if all(line in case for case in cases)]
     lines = ["", *common] if common else []
-    for case in cases:
+    used = 0
+    for shown, case in enumerate(cases):
         own = [line for line in case if line not in common]
+        used += len(own)
+        if shown > 1 and used > LINES_SHOWN and number > shown + 1:
+            return [*lines, "", f"  ... and {number - shown} more"]
         lines += ["", *own] if len(own) > 1 or not lines else own
-    return lines
+    return [*lines, "", f"  ... and {number - len(cases)} more"] if number > len(cases) else lines
 
 
 def _case(case: Case, planned: Plan, *, drawn: bool) -> list[str]:
@@ -168,10 +179,14 @@ def _flows(planned: Plan, *, drawn: bool) -> list[str]:
     grouped: dict[str, list[FlowPlan]] = {}
     for flow in planned["flows"]:
         grouped.setdefault(", ".join(_flow(flow, planned)), []).append(flow)
-    return [
+    lines = [
         f"  {len(flows):2d} x   {text}{_sizes_text(flows)}, starts at {_starts([f['start_ns'] for f in flows])}{which}"
         for text, flows in grouped.items()
-    ] + [f"   1 x   {_probe(probe)}" for probe in planned.get("probes", [])]
+    ]
+    probes = [f"   1 x   {_probe(probe)}" for probe in planned.get("probes", [])]
+    rest = list(grouped.values())[LINES_SHOWN:]
+    more = [f"  ... and {len(rest)} more kinds of flow, {sum(map(len, rest))} flows"] if rest else []
+    return lines[:LINES_SHOWN] + more + probes
 
 
 def _probe(probe: ProbePlan) -> str:

@@ -12,6 +12,7 @@ from .experiment import repetitions
 from .result import COLUMNS, Result
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -119,6 +120,23 @@ class Results(Sequence[Result]):
         from . import frame
 
         return frame.of_flows(self.runs, [frame.Varied.of(*each) for each in self.varied().items()])
+
+    def to_pandas(self, name: str | None = None) -> pd.DataFrame:
+        """`to_table`, or `table` of this name, as a data frame of pandas.
+
+        Raises
+        ------
+        ResultError
+            pandas is not installed, or a table is missing or damaged.
+        """
+        try:
+            import pandas  # noqa: F401 -- pyarrow's own message does not say what to do
+        except ImportError as error:
+            raise ResultError(
+                f"to_pandas needs pandas, which is not here ({error}): pip install pandas, or take the Arrow table of"
+                " to_table() or table(NAME), which polars reads as well"
+            ) from None
+        return (self.to_table() if name is None else self.table(name)).to_pandas()
 
 
 def load(folder: str | Path) -> Results:

@@ -147,7 +147,11 @@ class Result:
     @cached_property
     def events(self) -> pa.Table:
         """One row per event: state changes, losses, timeouts."""
-        return self._table("events")
+        import pyarrow as pa
+        from pyarrow import compute
+
+        table = self._table("events")
+        return table.append_column("t_us", compute.divide(table["t_ns"].cast(pa.int64()), 1000))
 
     @cached_property
     def messages(self) -> pa.Table:

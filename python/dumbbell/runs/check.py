@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell import backends, plan
 from dumbbell.backends.request import Request
@@ -20,14 +20,29 @@ if TYPE_CHECKING:
 REAL_START_S = 2.0
 
 
-def describe(
-    scenario: Scenario, own: Own | None = None, *, on: str = "sim", jobs: int | None = None
-) -> tuple[str, list[str]]:
-    """The scenario as paragraphs (grid, each path, its flows, and the time that it takes on a back end), and what there
-    is to warn of. Raises ScenarioError for what the back end cannot run.
+class Described(NamedTuple):
+    """What a scenario would run: `text` as paragraphs, what there is to warn of, and the same in numbers."""
+
+    text: str
+    warnings: list[str]
+    runs: int
+    packets: int
+    """Upper estimate for all runs."""
+    seconds: float
+    """What they take on the back end."""
+    workers: int
+    """Runs at once."""
+
+
+def describe(scenario: Scenario, own: Own | None = None, *, on: str = "sim", jobs: int | None = None) -> Described:
+    """The scenario as grid, each path, its flows, and the time that it takes on a back end. Raises ScenarioError for
+    what the back end cannot run.
     """
     runs = plan.runs(scenario, own.known() if own else None, once=backends.kind(on).is_exact)
-    lines = [*paragraphs(scenario, runs), "", _time([run.plan for run in runs], on, jobs)]
+    plans = [run.plan for run in runs]
+    total, workers = sum(map(packets, plans)), _workers(len(plans), on, jobs)
+    seconds = _seconds(plans, total, on) / workers
+    lines = [*paragraphs(scenario, runs), "", _time(total, seconds, workers, on)]
     requests = [Request(run, on, own=own or Own()) for run in runs]
     lacking = [text for request in requests if (text := backends.lacking(request))]
     warnings = dict.fromkeys(
@@ -38,21 +53,25 @@ def describe(
             *(f"not on this machine: {text}" for text in lacking),
         ]
     )
-    return "\n".join(lines), list(warnings)
+    return Described("\n".join(lines), list(warnings), len(runs), total, seconds, workers)
 
 
-def _time(plans: list[Plan], on: str, jobs: int | None) -> str:
-    """Estimate how long these take."""
+def _workers(runs: int, on: str, jobs: int | None) -> int:
+    return min(jobs or (1 if backends.kind(on).is_real_time else pool.default_workers()), runs)
+
+
+def _seconds(plans: list[Plan], total: int, on: str) -> float:
+    """How long these take one after the other, with so many packets in all."""
+    kind = backends.kind(on)
+    if kind.is_real_time:
+        return sum(planned["duration_ns"] / 1e9 + REAL_START_S for planned in plans)
+    return total / kind.packets_per_cpu_s
+
+
+def _time(total: int, seconds: float, workers: int, on: str) -> str:
     if backends.kind(on).is_real_time:
-        workers = min(jobs or 1, len(plans))
-        seconds = sum(planned["duration_ns"] / 1e9 + REAL_START_S for planned in plans) / workers
         return f"  {_wall(seconds)} on {on}, in real time, {workers} run{'s' * (workers != 1)} at once"
-    total = sum(map(packets, plans))
-    workers = min(jobs or pool.default_workers(), len(plans))
-    return (
-        f"  about {total:,} packets, {_wall(total / backends.kind(on).packets_per_cpu_s / workers)} on {workers}"
-        f" core{'s' * (workers != 1)}"
-    )
+    return f"  about {total:,} packets, {_wall(seconds)} on {workers} core{'s' * (workers != 1)}"
 
 
 def _wall(seconds: float) -> str:

@@ -8,6 +8,8 @@ Their names are those of their files without the ending; those in a folder have 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +25,32 @@ _SENTENCE_END = re.compile(r"(?<!Fig)(?<!Figs)(?<!al)(?<!sec)\.(?=\s|$)")
 _FILE_NAME = re.compile(r"[\w./-]+\.\w+")
 
 
+#: What the scenarios are about: a heading, and the names below it. Each stands below one.
+TOPICS = {
+    "Who gets how much": "pair-cubic-bbr cca-standard staggered parking-lot ten-repetitions parameter-sweep "
+    "borgli-fig1 borgli-fig4 zhang-table1 zhang-table6",
+    "Buffers": "smallest-buffer borgli-fig2 borgli-fig5 borgli-fig8 borgli-htb fabric-10g kfoury-fig11a",
+    "Round-trip times": "rtt-unfairness rtt-fairness-aqm kfoury-fig14c zhang-table2",
+    "Queue disciplines and ECN": "aqm-tour policer kfoury-fig21a kfoury-fig21a-ecn kfoury-fig22 l4s-dualpi2 l4s-rtt "
+    "l4s-steps",
+    "Random loss": "lossy-link random-loss fabric-loss",
+    "Short flows and latency": "short-flows-p99 short-transfer poisson-short-flows rrul",
+    "The way back": "asymmetric-link cable-ack-filter wifi-acks",
+    "Rates that change": "5g-mobile leo-reconfiguration yang-fig11-down yang-fig11-up "
+    "yang-fig17 yang-fig23 yang-jitter yang-steps zhang-table5",
+    "QUIC": "quic-on-lte quinn-cubic-bbr",
+    "Simulator against Linux": "sim-vs-linux kernel/against-cubic kernel/alone kernel/fq-codel kernel/loss kernel/rtts "
+    "kernel/shallow kernel/slow",
+    "A controller of one's own": "examples/own-module examples/own-python",
+}
+
+#: The topic of each scenario.
+TOPIC_OF = {name: topic for topic, names in TOPICS.items() for name in names.split()}
+
+#: Keys of a [[flow]] table by which it is no bulk transfer.
+_NOT_BULK = {"workload", "size", "arrivals"}
+
+
 class Entry(NamedTuple):
     """A scenario of the gallery; `summary` is the first sentence of its file."""
 
@@ -30,9 +58,39 @@ class Entry(NamedTuple):
     path: Path
     summary: str
 
-    def mentions(self, word: str) -> bool:
-        """True if the name or the text has the word."""
-        return word.lower() in f"{self.name} {self.path.read_text(encoding='utf-8')}".lower()
+    @property
+    def topic(self) -> str:
+        """The heading that it stands below; empty for a file that is put there by somebody else."""
+        return TOPIC_OF.get(self.name, "")
+
+    @property
+    def searched(self) -> str:
+        """Where words are looked for, in small letters: its name, topic and text, with ``bulk`` where a flow has no
+        workload, size or arrivals, which no text says.
+        """
+        text = self.path.read_text(encoding="utf-8")
+        bulk = " bulk" if any(not _NOT_BULK & flow.keys() for flow in tomllib.loads(text).get("flow", [])) else ""
+        return f"{self.name} {self.topic} {text}{bulk}".lower()
+
+
+def mentioning(words: Sequence[str]) -> list[Entry]:
+    """The scenarios that have all of these words."""
+    wanted = [word.lower() for word in words]
+    return [entry for entry in entries() if all(map(entry.searched.__contains__, wanted))]
+
+
+def by_topic(chosen: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """These below their topics, in the order of `TOPICS`; those without one last."""
+    found = {topic: [entry for entry in chosen if entry.topic == topic] for topic in (*TOPICS, "")}
+    return {topic: below for topic, below in found.items() if below}
+
+
+def near(word: str) -> list[str]:
+    """Names like this one, at most three."""
+    from difflib import get_close_matches  # only for messages
+
+    known = [entry.name for entry in entries()]
+    return [name for name in known if word and word in name][:3] or get_close_matches(word, known, n=3, cutoff=0.6)
 
 
 def entries() -> list[Entry]:
@@ -63,10 +121,8 @@ def find(name: str) -> Path:
     known = {entry.name: entry.path for entry in entries()}
     if name in known:
         return known[name]
-    from difflib import get_close_matches  # only for the message
-
-    near = [other for other in known if name and name in other][:3] or get_close_matches(name, known, n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    like = near(name)
+    hint = f"; did you mean {' or '.join(like)}?" if like else ""
     raise ScenarioError("", f"got {name}, wanted a scenario of the gallery: `dumbbell gallery` lists them{hint}")
 
 

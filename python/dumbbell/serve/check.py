@@ -80,14 +80,14 @@ class Desk:
         try:
             checked = self.check(posted)
             with only_below(self.places):
-                text, warnings = describe(checked.given.scenario, on=checked.on)
+                described = describe(checked.given.scenario, on=checked.on)
         except ScenarioError as error:
             answer["errors"] = listed(error)
             return answer
         first = checked.jobs[0].planned.plan
         return {
-            **answer, "toml": checked.given.text, "warnings": warnings, "text": text, "runs": len(checked.jobs),
-            "packets": checked.packets, "duration_s": first["duration_ns"] / 1e9,
+            **answer, "toml": checked.given.text, "warnings": described.warnings, "text": described.text,
+            "runs": len(checked.jobs), "packets": checked.packets, "duration_s": first["duration_ns"] / 1e9,
         }  # fmt: skip
 
     @property

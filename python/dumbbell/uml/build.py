@@ -82,6 +82,8 @@ test $(($(date +%s) - began)) -ge 60
 uname -r > release
 """
 
+_REMOVE = 'for _ in 1 2 3 4 5 6 7 8 9 10; do rm -rf -- "$1" && exit; sleep 0.2; done; exit 1'
+
 Say = Callable[[str], None]
 
 
@@ -338,11 +340,12 @@ class _Build:
     def _keep(self, kernel: Kernel) -> Kernel:
         self.log.rename(self.scratch / "build.log")
         folder = store.place() / store.folder_name(kernel.series, kernel.hz)
-        if folder.exists():
-            if not (folder / "kernel.json").is_file():
-                raise EngineError(f"{folder}: it is in the way and no kernel of this program; move it away")
-            folder.rename(_gone())
-        self.scratch.rename(folder)
+        if folder.exists() and not (folder / "kernel.json").is_file():
+            raise EngineError(f"{folder}: it is in the way and no kernel of this program; move it away")
+        with Held():  # or the old kernel is gone, and the new one with the scratch folder
+            if folder.exists():
+                folder.rename(_gone())
+            self.scratch.rename(folder)
         _clear()
         kept = store.read(folder)
         assert kept is not None
@@ -386,11 +389,11 @@ class _Build:
 
 def _discard(folder: Path) -> None:
     """Remove the folder of a build by a process of its own, which goes on where this one is killed: a tree of 300 MB
-    takes longer than many wait between SIGTERM and SIGKILL.
+    takes longer than many wait between SIGTERM and SIGKILL. What a compiler that is just ending still writes there is
+    removed as well.
     """
-    remover = subprocess.Popen(["rm", "-rf", "--", folder], stderr=subprocess.DEVNULL, start_new_session=True)
     with Held():
-        remover.wait()
+        subprocess.Popen(["sh", "-c", _REMOVE, "sh", folder], stderr=subprocess.DEVNULL, start_new_session=True).wait()
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
