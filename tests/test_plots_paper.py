@@ -219,7 +219,6 @@ def test_paper_before_a_folder_means_one_column(results: Results, capsys: pytest
     assert capsys.readouterr().out == f"{folder}/vary-paper-column.pdf\n"
     assert cli.main(["plot", "vary", folder, "--paper", "broad"]) == 2
     assert '--paper: got "broad", wanted one of: column, wide' in capsys.readouterr().err
-    assert cli.main(["plot", "vary"]) == 2
 
 
 def test_a_timeline_has_a_row_for_each_quantity_on_one_axis_of_time(results: Results) -> None:

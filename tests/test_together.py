@@ -162,7 +162,7 @@ def test_pictures_take_what_goes_together_as_one_axis(ran: dumbbell.Results) -> 
     ticks = [label.get_text() for axes in ax.figure.axes for label in axes.get_xticklabels()]
     assert "6 Mbit/s, 40 ms, 80 ms".replace("\n", " ") in [tick.replace("\n", " ") for tick in ticks]
     labels = {text.get_text() for legend in ax.figure.legends for text in legend.get_texts()}
-    assert all("against" in label for label in labels if "Reno" in label)
+    assert all("beside" in label for label in labels if "Reno" in label)
     with pytest.raises(dumbbell.ResultError, match=r"path\.rate: several of the cases"):
         plot.vary(ran, metric="goodput", x="path.rate")
 
