@@ -121,6 +121,7 @@ def test_a_zoom_stays_while_points_come_in_and_in_the_next_run(desktop: Live) ->
     page.get_by_label("Speed").fill("7")  # 20 s a second
     chart = page.locator(".charts [role=application]").first
     chart.focus()
+    page.wait_for_timeout(1500)  # what is out of sight is drawn when it is seen
     page.keyboard.press("+")
     page.get_by_label("Time shown").focus()
     page.keyboard.press("Home")

@@ -267,9 +267,11 @@ export class Charted {
         const made = options(this.panel, () => this.panel.top, width, height);
         made.hooks!.setCursor = [(plot) => this.read(plot)];
         made.hooks!.setScale = [(plot, name) => name === "x" && this.chosen(plot)];
+        this.isFilling = true;
         this.plot = new uPlot(made, aligned(this.panel.series), this.place);
         group.sub(this.plot);
         if (this.zoom) this.plot.setScale("x", this.zoom);
+        queueMicrotask(() => (this.isFilling = false));
     }
 
     /** The values below the cursor, in words. */
@@ -326,12 +328,14 @@ export class Charted {
         if (!plot) return;
         const data = aligned(this.panel.series);
         const isKept = zoom !== null && zoom.min < data[0][data[0].length - 1];
+        const all = { min: data[0][0], max: data[0][data[0].length - 1] };
         this.isFilling = true;
         plot.batch(() => {
             plot.setData(data, !isKept);
-            if (isKept) plot.setScale("x", zoom);
+            plot.setScale("x", isKept ? zoom : all);
         });
-        this.isFilling = false;
+        // uPlot tells of it in a microtask of its own, which comes first: nobody chose this.
+        queueMicrotask(() => (this.isFilling = false));
         if (!isKept) this.zoom = null;
     }
 

@@ -151,7 +151,7 @@ export class Stage {
     private panel(one: [string, string, string], shown: Run[]): Panel | null {
         const made = panel(one, shown, this.dashes);
         if (!made) return null;
-        const before = this.ghost && panel(one, [this.ghost], this.dashes);
+        const before = this.ghost && this.lastsAsLong(this.ghost) && panel(one, [this.ghost], this.dashes);
         const lines = made.series.filter((line) => line.row === undefined);
         const most = Math.max(0, ...lines.flatMap((line) => line.y.map((value) => value ?? 0)));
         const top = this.tops.get(one[0]);
@@ -160,7 +160,7 @@ export class Stage {
         if (most > 0 && (isBeyond || (top === undefined && !this.isLive && this.at >= this.end)))
             this.tops.set(one[0], most * 1.08);
         made.top = this.tops.get(one[0]);
-        for (const line of before?.series ?? [])
+        for (const line of before ? before.series : [])
             if (line.isFlow || line.label === "queue")
                 made.series.push({
                     ...line,
@@ -170,6 +170,13 @@ export class Stage {
                     isFlow: true,
                 });
         return made;
+    }
+
+    /** A run of another duration would share no axis of time. */
+    private lastsAsLong(run: Run): boolean {
+        const x = run.charts.rtt?.x ?? run.charts.goodput?.x ?? [];
+        const last = x[x.length - 1] ?? 0;
+        return last > 0.9 * this.end && last < 1.1 * this.end;
     }
 
     private rebuild(panels: (Panel | null)[], shape: string): void {
@@ -185,7 +192,10 @@ export class Stage {
         this.gone = gone;
         const made = [...this.charted.values()].map((one) => one.element);
         this.place.replaceChildren(...made, ...(bands ? [bands] : []));
-        const before = this.ghost ? [key("pale: the run before", `${ink()}70`, [], 1.2)] : [];
+        const before =
+            this.ghost && this.lastsAsLong(this.ghost)
+                ? [key("pale: the run before", `${ink()}70`, [], 1.2)]
+                : [];
         this.keys.replaceChildren(...legend(this.runs, this.dashes), ...before);
     }
 }
