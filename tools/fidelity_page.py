@@ -134,6 +134,8 @@ def _totals(table: Table) -> Iterator[str]:
         what = "of our table" if name == TESTS else "drawn at random"
         unclear = count.rows - count.agree - count.differ
         yield f"| {count.rows} {what} | {count.agree} | {count.differ} | {unclear} |"
+    if table.means:
+        yield from ("", fidelity_means.sentence(table.means))
 
 
 def _lines(table: Table, known: dict[str, Cause]) -> Iterator[str]:
