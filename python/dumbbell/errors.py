@@ -214,12 +214,14 @@ def nearest(word: str, known: list[str]) -> str:
 
 def _versions(word: str, known: list[str]) -> list[str]:
     """What differs from a word in its number at the end only, or has none, as bbr3, bbr2 and bbr do from bbr4: the
-    latest first.
+    latest first. Empty where the word has more digits than all: bbr22 is a slip for bbr2.
     """
     stem = word.casefold().rstrip("0123456789")
     if stem == word.casefold() or word.casefold() in {name.casefold() for name in known}:
         return []
     same = [name for name in known if name.casefold().rstrip("0123456789") == stem]
+    if max(map(len, same), default=0) < len(word):
+        return []
     return sorted(same, key=lambda name: int(name[len(stem) :] or 0), reverse=True)
 
 
