@@ -327,8 +327,10 @@ export class Charted {
         const { plot, zoom } = this;
         if (!plot) return;
         const data = aligned(this.panel.series);
-        const isKept = zoom !== null && zoom.min < data[0][data[0].length - 1];
-        const all = { min: data[0][0], max: data[0][data[0].length - 1] };
+        const [first, last] = [data[0][0], data[0][data[0].length - 1]];
+        const isKept = zoom !== null && zoom.min < last;
+        // Of a run that has just begun there is the end of the axis alone, and a range of nothing has no ticks.
+        const all = first < last ? { min: first, max: last } : { min: 0, max: last || 1 };
         this.isFilling = true;
         plot.batch(() => {
             plot.setData(data, !isKept);
