@@ -22,13 +22,13 @@
  *	    '------------------- rtt rose, or loss too high -------------'
  *
  * By default everything is as in the published module, which differs from the paper (docs/cca/
- * bbr2plus.md has the list, and the parameters that give the paper's algorithm). Its oddities
+ * bbr2plus.md has the list); the preset `paper` gives the algorithm as printed. Its oddities
  * are kept: GUARD compares a mean over the connection with its first RTT, since a round that
  * shifts the minimum RTTs never shifts the means; and the reference of Algorithm 2's percentages
  * is the RTT of the last ACK, except in one round of 1500.
  *
- * Sources: Yang, Wu, Li, Xie and Uhlig, "BBRv2+: Towards Balancing Aggressiveness and Fairness with
- * Delay-based Bandwidth Probing", Computer Networks 206, 2022; github.com/yangfurong/BBRv2plus,
+ * Sources: Yang, Wu, Li, Liu, Pau and Xie, "BBRv2+: Towards Balancing Aggressiveness and Fairness
+ * with Delay-based Bandwidth Probing", Computer Networks 206, 2022; github.com/yangfurong/BBRv2plus,
  * tcp_bbr2plus.c, whose arithmetic and order of steps are followed integer by integer.
  *
  * Facts:

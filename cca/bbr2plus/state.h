@@ -34,9 +34,24 @@
 	P(rtt_comp_thresh, 512, 0, 2560, "1/256", "and afterwards: 2 times")	\
 	P(rtt_comp_jitter_win_sz, 4, 1, 100, "round trips", "window of the maximum of jitter") \
 	P(rtt_comp_in_bdp, 0, 0, 1, "bool", "jitter lengthens the RTT of every BDP (Algorithm 3 as printed), not the window alone")
+
+/* Algorithms 1 to 3 and alpha as the paper prints them, where the published module differs. */
+#define BBR2PLUS_PAPER(V)							\
+	V(loss_thresh, 51)							\
+	V(copa_style, 1)							\
+	V(fast_conv_rtt_error_us, 10000000)					\
+	V(advance_by_min_rtt, 1)						\
+	V(fast_conv_rounds_to_advance_bw_filter, 1000000000)			\
+	V(mode_switch_by_min_rtt, 1)						\
+	V(rtt_comp_in_bdp, 1)							\
+	V(rtt_comp_rtt_var_thresh, 128)
+
+#define BBR2PLUS_PRESETS(PRESET)						\
+	PRESET(paper, "BBRv2+ as printed: Algorithms 1 to 3 and a loss threshold of 20 % (Yang et al.)", BBR2PLUS_PAPER)
 /* clang-format on */
 
 CCA_PARAMS_OF_FAMILY(BBR2_NAMES, BBR2PLUS_PARAMS);
+CCA_PRESETS(BBR2PLUS_PRESETS);
 
 enum bbr2plus_phase {
 	BBR2PLUS_PRE_UP = BBR2_PHASES, /* ProbeTry's first round: push a little */

@@ -86,6 +86,7 @@ fn every_preset_makes_a_controller_and_says_what_it_stands_for() {
     assert_eq!(with("chromium"), chromium);
     assert_eq!(with("chromium-2019"), ["bbr2"]);
     assert_eq!(with("linux-4.9"), ["bbr", "cubic"]);
+    assert_eq!(with("paper"), ["bbr2plus"]);
     for module in Module::all() {
         let presets = module.presets();
         let names: BTreeSet<_> = presets.iter().map(|preset| preset.name).collect();
