@@ -67,7 +67,7 @@ def test_the_scenario_of_the_error_tests_is_valid(validator: Any) -> None:
 def test_an_editor_is_told_the_names_of_controllers_presets_and_parameters(validator: Any) -> None:
     keys = schema.schema()["$defs"]["Flow"]["properties"]
     assert keys["cca"]["anyOf"][0]["anyOf"][0]["enum"] == list(controllers.known())
-    assert keys["preset"]["anyOf"][0]["anyOf"][0]["enum"] == ["chromium", "chromium-2019", "linux-4.9"]
+    assert keys["preset"]["anyOf"][0]["anyOf"][0]["enum"] == ["chromium", "chromium-2019", "linux-4.9", "paper"]
     params = {name for one in controllers.known().values() for name in one.params}
     assert set(keys["params"]["anyOf"][0]["properties"]) == params
     assert keys["params"]["anyOf"][0]["properties"]["hystart"]["description"] == "of cubic"
