@@ -83,7 +83,7 @@ def _asked(answer: Race) -> str:
 
 def _cost(answer: Race, took_s: float) -> str:
     runs = len(answer.results)
-    points = runs // answer.repetitions if answer.vary else 1
+    points = len({tuple(result.vary.items()) for result in answer.results})
     at = f" at each of {points} points" if points > 1 else ""
     return f"{runs} runs of {answer.tables['duration']}, up to {answer.repetitions} repetitions{at}, in {took_s:.1f} s"
 
