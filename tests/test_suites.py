@@ -15,7 +15,8 @@ from dumbbell import suites
 from dumbbell.errors import ScenarioError
 from dumbbell.runs.store import Store
 from dumbbell.suites import claims, findings, judge, measure, score
-from dumbbell.suites.book import Book, scaled
+from dumbbell.suites.book import Book
+from dumbbell.suites.changed import Changed, scaled
 from dumbbell.suites.claims import Claim
 from dumbbell.suites.table import FAST, FULL, Case, Reading, SuiteError, Table, by_place, matches
 
@@ -173,7 +174,9 @@ def test_every_claim_of_a_paper_can_be_read_from_its_runs(paper: str, tmp_path: 
 
 @pytest.mark.usefixtures("glances")
 def test_what_is_drawn_beside_a_figure_is_hollow_and_dotted_in_the_same_axes(tmp_path: Path) -> None:
-    table, other = (Book(Store(tmp_path), FAST, scale=scale).table("kfoury2020/fig11a") for scale in (1.0, 0.5))
+    table, other = (
+        Book(Store(tmp_path), FAST, changed=Changed(scale)).table("kfoury2020/fig11a") for scale in (1.0, 0.5)
+    )
     assert table.entry.draw is not None
     alone = [len(ax.lines) for ax in table.entry.draw(table).axes]
     table.beside, other.kind = other, "uml"
@@ -261,14 +264,15 @@ def test_runs_at_a_tenth_of_the_rates_are_read_at_the_papers_scale(paper: str, n
     measured = 0.1 if metric.grows_with_rate else 1.0
     own = [one * measured for one in value] if isinstance(value, list) else value * measured
     known = {**entry.metrics, name: metric._replace(read=lambda _, __: own)}
-    table = Table(suites.text_of(paper), replace(entry, metrics=known), [], scale=0.1)
+    table = Table(suites.text_of(paper), replace(entry, metrics=known), [], changed=Changed(0.1))
     assert table.metric(name).read(None, None) == pytest.approx(value)  # type: ignore[arg-type]
     assert (measured < 1) == (metric.unit in ("Mbit/s", "bytes"))
 
 
 def test_a_claim_about_a_rate_is_judged_at_the_papers_scale(tmp_path: Path) -> None:
     verdicts = {
-        one.claim.id: one for one in Book(Store(tmp_path), FAST, scale=0.1).judged("kfoury2020/fig10a").verdicts
+        one.claim.id: one
+        for one in Book(Store(tmp_path), FAST, changed=Changed(0.1)).judged("kfoury2020/fig10a").verdicts
     }
     assert (verdicts["c1"].claim.expected, verdicts["c1"].verdict) == (900, "holds")
     assert verdicts["c1"].measured == pytest.approx(900, rel=0.08)
@@ -278,7 +282,9 @@ def test_a_claim_about_a_rate_is_judged_at_the_papers_scale(tmp_path: Path) -> N
 @pytest.mark.usefixtures("glances")
 def test_a_capacity_is_that_of_the_link_that_was_run(tmp_path: Path) -> None:
     parts = [
-        Book(Store(tmp_path), FAST, scale=scale).table("yang2021/fig8").read("part_of_rate", "CUBIC", {"loss_pct": 0})
+        Book(Store(tmp_path), FAST, changed=Changed(scale))
+        .table("yang2021/fig8")
+        .read("part_of_rate", "CUBIC", {"loss_pct": 0})
         for scale in (1.0, 0.5)
     ]
     assert parts[0][0].mean == pytest.approx(parts[1][0].mean, rel=0.3)
@@ -288,7 +294,7 @@ def test_a_capacity_is_that_of_the_link_that_was_run(tmp_path: Path) -> None:
 def test_the_mb_of_a_bdp_are_those_of_the_papers_scale(tmp_path: Path) -> None:
     (bdp,) = (
         one
-        for one in Book(Store(tmp_path), FAST, scale=0.1).judged("gomez_fabric/exp6-queue").verdicts
+        for one in Book(Store(tmp_path), FAST, changed=Changed(0.1)).judged("gomez_fabric/exp6-queue").verdicts
         if one.claim.metric == "bdp"
     )
     assert (bdp.measured, bdp.verdict) == (62.5, "holds")
@@ -296,15 +302,15 @@ def test_the_mb_of_a_bdp_are_those_of_the_papers_scale(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("glances")
 def test_whatever_is_written_of_a_scaled_figure_says_so(tmp_path: Path) -> None:
-    book = Book(Store(tmp_path), FAST, scale=0.1)
+    book = Book(Store(tmp_path), FAST, changed=Changed(0.1))
     judged = book.judged("kfoury2020/fig11a")
     assert judged.table.entry.draw is not None
     caption = judged.table.entry.draw(judged.table).legends[0].get_title().get_text()
     assert "run at 0.1 of the paper's rates and drawn at the paper's scale" in " ".join(caption.split())
-    board = score.as_json([judged], FAST, book.scale)
+    board = score.as_json([judged], FAST, book.changed)
     assert (board["scale"], board["entries"][0]["scale"]) == (0.1, 0.1)
-    page = score.markdown([judged], FAST, {}, book.scale)
-    assert "Made with `--scale 0.1`: rates, bursts and sizes of flows are 0.1 of the papers'." in page
+    page = score.markdown([judged], FAST, {}, book.changed)
+    assert "Made with `--scale 0.1`. Rates and bursts are 0.1 of the papers'" in page
     assert "`dumbbell reproduce kfoury2020/fig11a --fast --scale 0.1`" in page
 
 

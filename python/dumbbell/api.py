@@ -277,6 +277,9 @@ def reproduce(
     on: str = "sim",
     beside: str | None = None,
     scale: float = 1.0,
+    overrides: Iterable[str] = (),
+    repetitions: int | None = None,
+    at: Iterable[str] = (),
     store: str | Path | None = None,
     progress: bool | None = None,
     each: Callable[[Reproduced], None] | None = None,
@@ -296,7 +299,14 @@ def reproduce(
     beside
         A back end to run it on too; both are drawn into one picture.
     scale
-        What rates and sizes are multiplied with, for back ends that do not carry the paper's.
+        What rates are multiplied with, for back ends that do not carry the paper's; the number of flows or, where it
+        does not divide, their sizes too.
+    overrides
+        Keys of all scenarios, for what a paper leaves open: ``"host.ecn=true"``.
+    repetitions
+        Of each set-up, instead of the profile's.
+    at
+        The places of the figures that run, such as ``"buffer_bdp=1,10"``; claims about others are not judged.
     store
         Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given.
     each
@@ -312,10 +322,12 @@ def reproduce(
         A run failed; the finished ones stay in the store.
     """
     from dumbbell.suites import reproduce as suites
+    from dumbbell.suites.changed import Changed
 
     words = [ids] if isinstance(ids, str) else ids
     return suites.reproduce(
-        words, Path(out), profile=profile, on=on, beside=beside, scale=scale, store=store, workers=jobs,
+        words, Path(out), profile=profile, on=on, beside=beside, store=store, workers=jobs,
+        changed=Changed.of(scale, overrides, repetitions, at),
         progress=shown(is_wanted=progress), each=each,
     )  # fmt: skip
 

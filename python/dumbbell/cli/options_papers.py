@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .options_run import count, share
+from .options_run import add_set, count, share
 
 
 def add_demo(demo: argparse.ArgumentParser) -> None:
@@ -93,8 +93,16 @@ def add_reproduce(reproduce: argparse.ArgumentParser) -> None:
     )
     reproduce.add_argument(
         "--scale", type=_factor, default=1.0, metavar="FACTOR",
-        help="rates and sizes times this, where a back end does not carry the paper's; buffers in BDP follow, and"
-        " figures are brought to the paper's scale",
+        help="rates, and the number of flows or their sizes, times this, where a back end does not carry the paper's;"
+        " buffers in BDP follow, and figures are brought to the paper's scale",
+    )  # fmt: skip
+    add_set(reproduce)
+    reproduce.add_argument(
+        "--repetitions", type=count, metavar="N", help="of each set-up (default: those of the profile)"
+    )
+    reproduce.add_argument(
+        "--at", action="append", default=[], metavar="AXIS=VALUE",
+        help="run these places of the figure alone, such as buffer_bdp=1,10; repeatable",
     )  # fmt: skip
     reproduce.add_argument("--out", metavar="DIR", help="folder for figures and scoreboard (default: results/papers)")
     reproduce.add_argument("--json", action="store_true", help="print one JSON object per figure and line")

@@ -52,7 +52,8 @@ def reproduce(arguments: argparse.Namespace) -> int:
     return _reproduced(
         arguments.id, Path(arguments.out or "results/papers"), profile=arguments.profile,
         each=_print_json if arguments.json else _print, progress=not arguments.quiet, on=arguments.on,
-        beside=arguments.beside, scale=arguments.scale, store=arguments.store, jobs=arguments.jobs,
+        beside=arguments.beside, scale=arguments.scale, overrides=arguments.overrides, at=arguments.at,
+        repetitions=arguments.repetitions, store=arguments.store, jobs=arguments.jobs,
     )  # fmt: skip
 
 
@@ -127,7 +128,7 @@ def _print(entry: Reproduced) -> None:
     text, measured = entry.judged.text, entry.judged.table
     if measured.entry.cells:
         _print_cells(measured)
-    table = Table(title=f"{text.id}: {text.title}{_scaled(measured.scale)}", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=f"{text.id}: {text.title}{_changed(measured)}", title_justify="left", box=box.SIMPLE_HEAD)
     for head in ("claim", "", "measured", "expected", "tolerance", ""):
         table.add_column(head, overflow="fold")
     for verdict in entry.judged.verdicts:
@@ -145,8 +146,8 @@ def _print(entry: Reproduced) -> None:
         print(f"Picture: {entry.picture}\n")
 
 
-def _scaled(scale: float) -> str:
-    return "" if scale == 1 else f", at {scale:g} of the paper's rates"
+def _changed(measured: Table) -> str:
+    return f" ({measured.changed.told})" if measured.changed else ""
 
 
 def _print_board(entries: list[Reproduced], profile: str, out: Path) -> None:
@@ -154,7 +155,7 @@ def _print_board(entries: list[Reproduced], profile: str, out: Path) -> None:
     from dumbbell.suites import score
 
     provisional = "" if profile == "full" else ", provisional: shorter runs, fewer repetitions"
-    title = f"Claims{_scaled(entries[0].judged.table.scale) if entries else ''}{provisional}"
+    title = f"Claims{_changed(entries[0].judged.table) if entries else ''}{provisional}"
     lines = score.lines([entry.judged for entry in entries])
     _print_table(title, ("paper", *score.COLUMNS), [(line.paper, *line.cells()) for line in lines])
     print(f"Page: {out / 'scoreboard.md'}")

@@ -62,8 +62,8 @@ def tables(text: str, overrides: tuple[str, ...]) -> dict[str, Any]:
         raise ScenarioError("", "not TOML: nested too deep") from None
     except ValueError:  # a whole number of thousands of digits, which Python does not read
         raise ScenarioError("", "a number with too many digits") from None
-    for override in overrides:
-        _override(given, override)
+    for written in overrides:
+        override(given, written)
     return given
 
 
@@ -88,13 +88,13 @@ def one_value(text: str) -> Any:
     return read["x"]
 
 
-def _override(given: dict[str, Any], override: str) -> None:
+def override(given: dict[str, Any], written: str) -> None:
     """Set one key of the raw tables, from ``path.rate=10Mbps`` or ``flow[1].cca=bbr``; the value is TOML, or a bare
     word.
     """
     import tomllib
 
-    where, equals, text = override.partition("=")
+    where, equals, text = written.partition("=")
     where = where.strip()
     steps = re.findall(r"([A-Za-z_]\w*)(?:\[(\d{1,6})\])?(?:\.|$)", where)
     if (
@@ -102,7 +102,7 @@ def _override(given: dict[str, Any], override: str) -> None:
         or not 0 < len(steps) <= PARTS_MAX
         or ".".join(n + (f"[{i}]" if i else "") for n, i in steps) != where
     ):
-        shown = override if len(override) <= 60 else override[:57] + "..."
+        shown = written if len(written) <= 60 else written[:57] + "..."
         raise ScenarioError("", f'--set: got "{shown}", wanted KEY=VALUE, such as path.rate=10Mbps or flow[1].cca=bbr')
     value: Any = text.strip()
     try:

@@ -31,7 +31,7 @@ def figure(name: str) -> dict[str, Any]:
         **_short(name),
         "claims": [claim.text for claim in text.claims],
         "not_stated": list(text.not_stated),
-        "cases": [_case(name, case) for case in entry_of(name).cases(FAST)],
+        "cases": [_case(name, case) for case in entry_of(name).cases(FAST, ())],
     }
 
 

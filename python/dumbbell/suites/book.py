@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell import backends
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.runs.execute import execute
 from dumbbell.suites import entry_of, text_of
 
-from .judge import Verdict, judge
+from .changed import UNCHANGED, Changed, has_scalable_flows
+from .judge import Verdict, judge, not_run
 from .table import Point, SuiteError, Table
 
 if TYPE_CHECKING:
@@ -40,22 +40,30 @@ class Book:
         Where runs are kept.
     workers
         How many go at once; None: as many as there are cores.
-    scale
-        What rates, bursts and sizes are multiplied with, for back ends that do not carry the paper's; buffers in BDP
-        follow. Tables divide what they read by it again.
+    changed
+        What the reader changes of the entries. Tables divide what they read by its scale again.
     """
 
     def __init__(
-        self, store: Store, profile: Profile, *, on: str = "sim", workers: int | None = None, scale: float = 1.0
+        self,
+        store: Store,
+        profile: Profile,
+        *,
+        on: str = "sim",
+        workers: int | None = None,
+        changed: Changed = UNCHANGED,
     ) -> None:
-        self.store, self.profile, self.on, self.workers, self.scale = store, profile, on, workers, scale
+        self.store, self.profile, self.on, self.workers, self.changed = store, profile, on, workers, changed
+        self._asked: list[str] = []
+        self._with_scaled_flows: set[str] = set()
         self._tables: dict[str, Table] = {}
         self._planned: dict[str, list[tuple[Case, list[Job]]]] = {}
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """These entries, and those whose runs their claims read too."""
         all_names: dict[str, None] = {}
-        for name in names:
+        self._asked = list(names)
+        for name in self._asked:
             all_names[name] = None
             entry = entry_of(name)
             all_names.update(dict.fromkeys((*entry.also, *entry.needs)))
@@ -84,7 +92,10 @@ class Book:
             for case, jobs in self._cases(name):
                 self.run(jobs)
                 points.append(Point(case.series, case.at, tuple(self.store.results(jobs))))
-            self._tables[name] = Table(text_of(name), entry_of(name), points, kind=self.on, scale=self.scale)
+            self._tables[name] = Table(
+                text_of(name), entry_of(name), points,
+                kind=self.on, changed=self.changed, has_scaled_flows=name in self._with_scaled_flows,
+            )  # fmt: skip
         return self._tables[name]
 
     def forget(self, name: str) -> None:
@@ -105,12 +116,19 @@ class Book:
         try:
             return judge(claim, table, wide, self)
         except SuiteError as error:
+            if self.changed.at:
+                return not_run(claim, table)
             raise error.under(f"{table.id}#{claim.id}") from None
 
     def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
         """The cases of an entry with their runs; planned once, because that costs as much as a short run."""
         if name not in self._planned:
-            self._planned[name] = [(case, self._jobs_of(name, case)) for case in entry_of(name).cases(self.profile)]
+            cases = entry_of(name).cases(self.profile, self.changed.overrides)
+            chosen = self.changed.chosen(name, cases, is_asked=not self._asked or name in self._asked)
+            if has_scalable_flows(chosen, self.changed.scale):
+                self._with_scaled_flows.add(name)
+            scaled_cases = [self.changed.scaled(case, with_flows=name in self._with_scaled_flows) for case in chosen]
+            self._planned[name] = [(case, self._jobs_of(name, case)) for case in scaled_cases]
         return self._planned[name]
 
     def _jobs_of(self, name: str, case: Case) -> list[Job]:
@@ -121,40 +139,15 @@ class Book:
         from dumbbell.scenario.toml_text import to_toml
 
         try:
-            scenario = from_dict({"name": "paper", **scaled(case.scenario, self.scale)})
+            scenario = from_dict({"name": "paper", **case.scenario})
             jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
         except ScenarioError as error:
-            if self.scale == 1 or error.key == "--scale":
+            if self.changed.scale == 1:
                 raise
             first = error.errors[0]
             raise wrong(
-                "--scale", self.scale, f"one that {name} can be run at ({first.key}: {first.problem})"
+                "--scale", self.changed.scale, f"one that {name} can be run at ({first.key}: {first.problem})"
             ) from None
         if any(job.planned.vary for job in jobs):
             raise SuiteError(f"{name}: a case has a list")
         return jobs
-
-
-_QUANTITY = re.compile(r"([0-9.]+)\s*([A-Za-z]+)")
-
-
-def scaled(scenario: Mapping[str, Any], factor: float) -> dict[str, Any]:
-    """A scenario at other rates: the bottleneck's rate and burst, the sizes of flows and their largest rates times a
-    factor. Raises ScenarioError where the rate is not one number.
-    """
-    if factor == 1:
-        return dict(scenario)
-    path = scenario["path"]
-    if not isinstance(path["rate"], str) or not str(path.get("buffer", "1bdp")).endswith("bdp"):
-        raise wrong("--scale", factor, "1 for figures whose rate changes, or whose buffer is not in BDP")
-    flows = [_times(flow, ("size", "max_rate"), factor) for flow in scenario["flow"]]
-    return {**scenario, "path": _times(path, ("rate", "burst"), factor), "flow": flows}
-
-
-def _times(table: Mapping[str, Any], keys: Iterable[str], factor: float) -> dict[str, Any]:
-    scaled_table = dict(table)
-    for key in keys:
-        quantity = _QUANTITY.fullmatch(str(scaled_table.get(key, "")))
-        if quantity:
-            scaled_table[key] = f"{float(quantity[1]) * factor:.10g}{quantity[2]}"
-    return scaled_table

@@ -105,7 +105,7 @@ def _caption(table: Table, explained: Sequence[str]) -> str:
         f"{_count(len(table.points), 'set-up')} of {times}, "
         + (f"{min(runs)} to {most} repetitions" if len(runs) > 1 else _count(most, "repetition")),
         *explained,
-        *([f"run at {table.scale:g} of the paper's rates and drawn at the paper's scale"] if table.scale != 1 else []),
+        *([table.changed.told] if table.changed else []),
         f"seed {plan.seed}",
     ]  # fmt: skip
     return "; ".join(words) + "."

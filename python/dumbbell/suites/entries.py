@@ -23,6 +23,7 @@ from dumbbell.scenario.declare import Sub, Table, build, key, raw
 from dumbbell.scenario.file import Scenario, from_dict
 from dumbbell.scenario.plain_kinds import SWITCH
 
+from .changed import override
 from .claims import Read, of_suite
 from .compared import line_of
 from .folders import Suite, shipped, tables
@@ -244,10 +245,10 @@ def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: Modu
     python = {kind: getattr(own, kind, {}) for kind in ("METRICS", "READERS", "PANELS")}
     blocks = _blocks(file, text)
 
-    def cases(profile: Profile) -> Iterator[Case]:
+    def cases(profile: Profile, overrides: tuple[str, ...] = ()) -> Iterator[Case]:
         try:
             for block in blocks:
-                yield from _cases(file, block, profile)
+                yield from _cases(file, block, profile, overrides)
         except ScenarioError as error:
             raise error.under(f"{suite.folder / NAME}: {name}") from None
 
@@ -286,20 +287,22 @@ def merged(table: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]
     return whole
 
 
-def _cases(file: File, block: Mapping[str, Any], profile: Profile) -> Iterator[Case]:
+def _cases(file: File, block: Mapping[str, Any], profile: Profile, overrides: tuple[str, ...]) -> Iterator[Case]:
     """The cases of a table of runs: the first place of each line, then the second."""
     table: Mapping[str, Any] = block
     for of_profile in (*profile.over, profile.name):
         table = merged(table, block.get(of_profile, {}))
     runs = build(Runs, table, "")
-    grids = [list(_of_line(file, runs, line)) for line in runs.line or ("",)]
+    grids = [list(_of_line(file, runs, line, overrides)) for line in runs.line or ("",)]
     return chain.from_iterable(zip(*grids, strict=True))
 
 
-def _of_line(file: File, runs: Runs, line: str) -> Iterator[Case]:
+def _of_line(file: File, runs: Runs, line: str, overrides: tuple[str, ...]) -> Iterator[Case]:
     tables = _with_line(raw(runs), line)
     given = {name: value for name, value in tables.items() if name in _SCENARIO}
-    scenario = from_dict({**given, "flow": [_flow(file, table) for table in tables["flow"]]})
+    written_tables = deepcopy({**given, "flow": [_flow(file, table) for table in tables["flow"]]})
+    override(written_tables, overrides)
+    scenario = from_dict(written_tables)
     series = tables.get("series", line) or None
     for case in plan.cases(scenario):
         written = {name: value for name, value in raw(case.scenario).items() if name != "together"}

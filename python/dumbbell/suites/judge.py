@@ -78,6 +78,12 @@ def judge(claim: Claim, table: Table, wide: Table, book: Tables) -> Verdict:
     return Verdict(claim, verdict, None if verdict.word == UNJUDGED else _measured(points), tolerance)
 
 
+def not_run(claim: Claim, table: Table) -> Verdict:
+    """The verdict on a claim that needs places which the reader left out."""
+    unjudged = judging.Verdict(UNJUDGED, None, nan, "needs places that --at left out")
+    return Verdict(claim, unjudged, None, claim.tol.of(table.kind))
+
+
 def within(claim: Claim, tolerance: Tolerance) -> Within:
     """The question of a claim about values: a number, or a range. A bound without another one has no tolerance, unless
     it is the smallest or largest number of a table, and no word of the paper.

@@ -41,6 +41,11 @@ class Metric(NamedTuple):
         return self.unit in GROWING
 
 
+def is_of_a_flow(name: str) -> bool:
+    """True for a metric that is one flow's, such as ``goodput_flow_mean`` and ``each goodput``."""
+    return name.startswith(EACH) or "_flow_" in name
+
+
 def flows(result: Result, label: str | None) -> list[int]:
     """Numbers of the flows with this name, or of all."""
     return [i for i, flow in enumerate(result.plan.flows) if label is None or flow.name == label]

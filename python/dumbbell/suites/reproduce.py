@@ -14,6 +14,7 @@ from dumbbell.runs.store import Store
 
 from . import chosen, score
 from .book import Book, Judged
+from .changed import UNCHANGED, Changed
 from .table import PROFILES
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def reproduce(
     profile: str,
     on: str = "sim",
     beside: str | None = None,
-    scale: float = 1.0,
+    changed: Changed = UNCHANGED,
     store: str | Path | None = None,
     workers: int | None = None,
     progress: Watcher | None = None,
@@ -58,7 +59,9 @@ def reproduce(
     except OSError as error:
         raise ResultError(f"{out}: cannot be made ({error.strerror})") from None
     books = [
-        Book(Store(store), PROFILES[profile], on=name, workers=workers, scale=scale) for name in (on, beside) if name
+        Book(Store(store), PROFILES[profile], on=name, workers=workers, changed=changed)
+        for name in (on, beside)
+        if name
     ]
     with interrupts.passed_on(), interrupts.Raised():
         for book in books:
@@ -102,9 +105,9 @@ def _write(entries: Sequence[Reproduced], book: Book, out: Path) -> None:
     judged = [entry.judged for entry in entries]
     pictures = {entry.id: entry.picture for entry in entries if entry.picture}
     pages = {
-        "scoreboard.json": json.dumps(score.as_json(judged, book.profile, book.scale), indent=1) + "\n",
-        "scoreboard.md": score.markdown(judged, book.profile, pictures, book.scale),
-        "standing.md": score.standing(judged, book.profile, book.scale),
+        "scoreboard.json": json.dumps(score.as_json(judged, book.profile, book.changed), indent=1) + "\n",
+        "scoreboard.md": score.markdown(judged, book.profile, pictures, book.changed),
+        "standing.md": score.standing(judged, book.profile, book.changed),
     }
     for name, text in pages.items():
         with written_whole(out / name) as beside:

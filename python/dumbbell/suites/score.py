@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import findings
+from .changed import UNCHANGED, Changed
 from .folders import known
 
 if TYPE_CHECKING:
@@ -69,12 +70,13 @@ def cause(entry: str, verdict: Verdict) -> str:
     return finding.bin
 
 
-def as_json(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> dict[str, Any]:
-    """The whole of it: counts per paper, and every verdict with its finding; `scale` is that of all runs."""
+def as_json(judged: Sequence[Judged], profile: Profile, changed: Changed = UNCHANGED) -> dict[str, Any]:
+    """The whole of it: counts per paper, and every verdict with its finding."""
     return {
         "profile": profile.name,
         "provisional": not profile.is_full,
-        "scale": scale,
+        "scale": changed.scale,
+        "changed": changed.options,
         "papers": [dict(zip(("paper", *COLUMNS), (item.paper, *item.cells()), strict=True)) for item in lines(judged)],
         "entries": [entry_json(item) for item in judged],
     }
@@ -90,21 +92,27 @@ def entry_json(entry: Judged, figure: Path | None = None) -> dict[str, Any]:
         "id": entry.text.id,
         "figure": str(figure) if figure else None,
         "scale": entry.table.scale,
+        "changed": entry.table.changed.options if entry.table.changed else [],
         "claims": claims,
     }
 
 
-def scaled_text(scale: float) -> str:
-    """Say what `--scale` did."""
+def changed_text(changed: Changed) -> str:
+    """Say what the reader changed; empty where nothing is."""
+    if not changed:
+        return ""
+    text = f"Made with `{' '.join(changed.options)}`."
+    if changed.scale == 1:
+        return text
     return (
-        f"Made with `--scale {scale:g}`: rates, bursts and sizes of flows are {scale:g} of the papers'. What was"
-        " measured is brought to the papers' scale: rates and amounts of bytes are divided by it."
+        f"{text} Rates and bursts are {changed.scale:g} of the papers', and so are either the numbers of flows or their"
+        " sizes. What was measured is brought to the papers' scale: rates and amounts of bytes are divided by it."
     )
 
 
-def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path], scale: float = 1.0) -> str:
+def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path], changed: Changed = UNCHANGED) -> str:
     """The scoreboard as a page: counts, then every figure with its command, its choices and its claims."""
-    out = ["# The papers, reproduced", "", *_provisional(profile, scale), *_counts(judged)]
+    out = ["# The papers, reproduced", "", *_provisional(profile, changed), *_counts(judged)]
     for suite in known().values():
         own = [entry for entry in judged if entry.text.id.startswith(suite.name + "/")]
         if own:
@@ -114,9 +122,9 @@ def markdown(judged: Sequence[Judged], profile: Profile, figures: dict[str, Path
     return "\n".join(out) + "\n"
 
 
-def standing(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> str:
+def standing(judged: Sequence[Judged], profile: Profile, changed: Changed = UNCHANGED) -> str:
     """The scoreboard on a small page: counts, and the claims that fail by what lies behind it."""
-    out = ["# Where the papers stand", "", *_provisional(profile, scale), *_counts(judged), "## What fails", ""]
+    out = ["# Where the papers stand", "", *_provisional(profile, changed), *_counts(judged), "## What fails", ""]
     for suite in known().values():
         fails: dict[str, list[str]] = {}
         for entry in judged:
@@ -133,12 +141,13 @@ def standing(judged: Sequence[Judged], profile: Profile, scale: float = 1.0) -> 
     return "\n".join(out) + "\n"
 
 
-def _provisional(profile: Profile, scale: float) -> list[str]:
+def _provisional(profile: Profile, changed: Changed) -> list[str]:
     """Remarks on all verdicts of a page."""
+    said = [changed_text(changed), ""] if changed else []
     if profile.is_full:
-        return [scaled_text(scale), ""] if scale != 1 else []
+        return said
     words = f"Made with `--{profile.name}`: shorter runs and fewer repetitions than the papers'."
-    return [words + " Every verdict is provisional.", "", *([scaled_text(scale), ""] if scale != 1 else [])]
+    return [words + " Every verdict is provisional.", "", *said]
 
 
 def _counts(judged: Sequence[Judged]) -> list[str]:
@@ -177,7 +186,7 @@ def _command(entry: Judged, profile: Profile) -> str:
     table = entry.table
     words = ["dumbbell reproduce", entry.text.id]
     words += [] if profile.is_full else [f"--{profile.name}"]
-    words += [] if table.scale == 1 else [f"--scale {table.scale:g}"]
+    words += table.changed.options if table.changed else []
     words += [] if table.kind == "sim" else [f"--on {table.kind}"]
     words += [] if table.beside is None else [f"--beside {table.beside.kind}"]
     return " ".join(words)

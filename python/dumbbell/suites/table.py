@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from dumbbell.errors import ScenarioError
 from dumbbell.results.statistic import Sample
 
-from .measure import Metric, metric
+from .measure import Metric, is_of_a_flow, metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dumbbell.results.load import Result
 
+    from .changed import Changed
     from .claims import Text
 
 _EXPRESSION = re.compile(r"(min|max)\((.+)\)")
@@ -109,7 +110,8 @@ Line = Callable[["Table", str, Place], list[Reading]]
 class Entry:
     """Cases, pictures and readings of one figure or table; its claims are in the suite's `claims.toml`."""
 
-    cases: Callable[[Profile], Iterable[Case]]
+    cases: Callable[[Profile, tuple[str, ...]], Iterable[Case]]
+    """Of a profile, with keys of all scenarios set as ``host.ecn=true``."""
     draw: Callable[[Table], Figure] | None
     """The figure as the paper draws it; None where the paper draws none."""
     panels: Sequence[Any] = ()
@@ -146,22 +148,37 @@ class Tables(Protocol):
 
 
 class Table:
-    """The points of an entry, run on a back end, at `scale` times the paper's rates. What is read of it is at the
-    paper's scale: rates and amounts of bytes are divided by `scale`.
+    """The points of an entry, run on a back end. What is read of runs at another scale is at the paper's: rates and
+    amounts of bytes are divided by it, but not those of one flow where the number of flows was scaled.
     """
 
     def __init__(
-        self, text: Text, entry: Entry, points: Sequence[Point], *, kind: str = "sim", scale: float = 1.0
+        self,
+        text: Text,
+        entry: Entry,
+        points: Sequence[Point],
+        *,
+        kind: str = "sim",
+        changed: Changed | None = None,
+        has_scaled_flows: bool = False,
     ) -> None:
         self.text, self.id, self.entry, self.points, self.kind = text, text.id, entry, list(points), kind
-        self.scale = scale
+        self.changed, self.has_scaled_flows = changed, has_scaled_flows
         self.beside: Table | None = None
         """The same figure on another back end, drawn into the same axes."""
         self._known: dict[tuple[str, str | None, int], tuple[Any, ...]] = {}
 
     def of(self, points: Sequence[Point]) -> Table:
         """The same entry with these points."""
-        return Table(self.text, self.entry, points, kind=self.kind, scale=self.scale)
+        return Table(
+            self.text, self.entry, points,
+            kind=self.kind, changed=self.changed, has_scaled_flows=self.has_scaled_flows,
+        )  # fmt: skip
+
+    @property
+    def scale(self) -> float:
+        """What the rates are multiplied with."""
+        return self.changed.scale if self.changed else 1.0
 
     def lines(self) -> list[str]:
         """Names of the lines, in the order of the cases, then of the flows within a run."""
@@ -206,7 +223,7 @@ class Table:
         known = metric(name, self.entry.metrics)
         if known is None:
             raise SuiteError(f"{self.id}: there is no metric {name}")
-        if self.scale == 1 or not known.grows_with_rate:
+        if self.scale == 1 or not known.grows_with_rate or (self.has_scaled_flows and is_of_a_flow(name)):
             return known
 
         def unscaled(result: Result, label: str | None) -> Any:

@@ -1,0 +1,99 @@
+"""What a reader changes of a paper's figure: the scale, keys, repetitions, places; and that everything made of it says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dumbbell import suites
+from dumbbell.errors import ScenarioError
+from dumbbell.runs.store import Store
+from dumbbell.suites import score
+from dumbbell.suites.book import Book
+from dumbbell.suites.changed import Changed, has_scalable_flows, scaled
+from dumbbell.suites.measure import is_of_a_flow
+from dumbbell.suites.table import FAST, Case
+
+
+def cases(name: str, *overrides: str) -> list[Case]:
+    return list(suites.entry_of(name).cases(FAST, overrides))
+
+
+def test_a_key_is_set_in_every_case() -> None:
+    assert all(case.scenario["host"]["ecn"] is True for case in cases("kfoury2020/fig14a", "host.ecn=true"))
+    assert all("ecn" not in case.scenario["host"] for case in cases("kfoury2020/fig14a"))
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("path.buffer=1bdp", "path.buffer varies in the figure; --at AXIS=VALUE runs some of its places"),
+        ("flow[0].cca=reno", "flow.0..cca makes the line of the figure what it is: wanted another key"),
+        ("host.ecn=[true, false]", "host.ecn has several values; wanted one"),
+        ("host.ecm=true", "ecm"),
+    ],
+)
+def test_a_key_that_cannot_be_set_is_refused(override: str, said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        cases("kfoury2020/fig14a", override)
+
+
+def test_some_places_of_a_figure_run_alone() -> None:
+    chosen = Changed.of(at=["buffer_bdp=1,10"]).chosen("x", cases("kfoury2020/fig14a"))
+    assert {case.at["buffer_bdp"] for case in chosen} == {1, 10}
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("buffer=1", "axes of the figure: buffer_bdp"),
+        ("buffer_bdp=7", r"places of kfoury2020/fig14a: buffer_bdp=0\.1,"),
+        ("buffer_bdp", "AXIS=VALUE"),
+    ],
+)
+def test_places_that_a_figure_lacks_are_refused_with_those_that_it_has(at: str, said: str) -> None:
+    with pytest.raises(ScenarioError, match=said):
+        Changed.of(at=[at]).chosen("kfoury2020/fig14a", cases("kfoury2020/fig14a"))
+
+
+def test_an_entry_that_is_only_read_runs_at_all_its_places_where_it_lacks_the_axis() -> None:
+    every = cases("kfoury2020/fig14a")
+    assert Changed.of(at=["n_flows=1"]).chosen("x", every, is_asked=False) == every
+
+
+def test_a_hundred_flows_at_a_tenth_of_the_rate_are_ten_of_the_same_size() -> None:
+    given = cases("kfoury2020/fig4a")
+    assert has_scalable_flows(given, 0.1)
+    (flow,) = scaled(given[0].scenario, 0.1, with_flows=True)["flow"]
+    assert flow["count"] == 10
+    assert scaled(given[0].scenario, 0.1, with_flows=True)["path"]["rate"] == "0.1Gbps"
+    assert not has_scalable_flows(cases("kfoury2020/fig14a"), 0.1), "one flow a line has no tenth"
+    assert not has_scalable_flows(given, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "is_one"), [("goodput", False), ("each goodput", True), ("goodput_flow_mean", True), ("queue", False)]
+)
+def test_rates_of_one_flow_stay_where_the_number_of_flows_is_scaled(metric: str, *, is_one: bool) -> None:
+    assert is_of_a_flow(metric) is is_one
+
+
+def test_the_words_of_the_command_change_the_same_again() -> None:
+    changed = Changed.of(0.1, ["host.ecn=true"], 3, ["buffer_bdp=1,10"])
+    assert changed.options == ["--scale 0.1", "--set host.ecn=true", "--repetitions 3", "--at buffer_bdp=1,10"]
+    assert not Changed.of()
+    assert Changed.of().options == []
+
+
+def test_what_is_made_of_changed_runs_says_so(tmp_path: Path) -> None:
+    changed = Changed.of(overrides=["host.ecn=true", "duration=5s"], repetitions=1, at=["buffer_bdp=1"])
+    judged = Book(Store(tmp_path), FAST, changed=changed).judged("kfoury2020/fig14a")
+    assert judged.table.entry.draw is not None
+    caption = " ".join(judged.table.entry.draw(judged.table).legends[0].get_title().get_text().split())
+    assert "changed: host.ecn = true; changed: duration = 5s" in caption
+    board: dict[str, Any] = score.as_json([judged], FAST, changed)
+    assert board["changed"] == ["--set host.ecn=true", "--set duration=5s", "--repetitions 1", "--at buffer_bdp=1"]
+    page = score.markdown([judged], FAST, {}, changed)
+    assert f"`dumbbell reproduce kfoury2020/fig14a --fast {' '.join(changed.options)}`" in page
