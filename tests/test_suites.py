@@ -291,16 +291,6 @@ def test_a_capacity_is_that_of_the_link_that_was_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("glances")
-def test_the_mb_of_a_bdp_are_those_of_the_papers_scale(tmp_path: Path) -> None:
-    (bdp,) = (
-        one
-        for one in Book(Store(tmp_path), FAST, changed=Changed(0.1)).judged("gomez_fabric/exp6-queue").verdicts
-        if one.claim.metric == "bdp"
-    )
-    assert (bdp.measured, bdp.verdict) == (62.5, "holds")
-
-
-@pytest.mark.usefixtures("glances")
 def test_whatever_is_written_of_a_scaled_figure_says_so(tmp_path: Path) -> None:
     book = Book(Store(tmp_path), FAST, changed=Changed(0.1))
     judged = book.judged("kfoury2020/fig11a")

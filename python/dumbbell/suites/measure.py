@@ -20,7 +20,7 @@ Read = Callable[["Result", "str | None"], Any]
 EACH = "each "
 #: Units of rates and of amounts of bytes. Runs at a tenth of the paper's rates have a tenth of these; all others are
 #: times, shares, ratios or multiples of a BDP, which do not change with the rates.
-GROWING = ("Mbit/s", "kbit/s", "bytes", "MB")
+GROWING = ("Mbit/s", "kbit/s", "bytes")
 
 
 class Metric(NamedTuple):

@@ -6,7 +6,6 @@ from math import nan
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
-from dumbbell import controllers
 from dumbbell.results import metrics
 from dumbbell.results.columns import sample_column
 from dumbbell.suites import measure, timed
@@ -98,14 +97,9 @@ def _fairest_order(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]
     return [[Reading({}, (_fairest(table, name),))] for name in claim.order]
 
 
-def _cubic_beta(_: Table, __: Claim, ___: Tables) -> list[Reading]:
-    return [Reading({}, (controllers.known()["cubic"].params["beta"].default / 1024,))]
-
-
 READERS = {
     "by_number_of_flows": _by_number_of_flows,
     "spread_of_points": _spread_of_points,
     "fairest_in_bdp": _fairest_in_bdp,
     "fairest_order": _fairest_order,
-    "cubic_beta": _cubic_beta,
 }

@@ -33,7 +33,5 @@ def bandwidth_estimates(result: Result, label: str | None) -> list[float]:
 
 METRICS = {
     "bandwidth_estimates": Metric("Estimate of the bandwidth", "Mbit/s", bandwidth_estimates),
-    "bdp": Metric("Bandwidth-delay product", "MB", bdp_mb),
-    "loss_set": Metric("Loss of the path", "%", lambda result, _: result.plan.flows[0].loss_ppb / 1e7),
     "queue_occupancy": Metric("In the queue", "BDP", queue_occupancy),
 }

@@ -162,12 +162,15 @@ def peak_mbps(run: Result, number: int) -> float:
 
 
 def _spikes(table: Table, _: Claim, __: Tables) -> list[list[Reading]]:
-    """The peaks of the second and third flow, and the rate of the link."""
+    """The peaks of the second and third flow, and an equal part of the link among the flows that have started."""
     runs = table.points_of("BBR")[0][0].runs
     places = [(number, {"flow": f"flow{number + 1}"}) for number in (1, 2)]
     return [
         [Reading(place, tuple(peak_mbps(run, number) for run in runs)) for number, place in places],
-        [Reading(place, tuple(run.plan.bottleneck.rate_bps / 1e6 for run in runs)) for _, place in places],
+        [
+            Reading(place, tuple(run.plan.bottleneck.rate_bps / 1e6 / (number + 1) for run in runs))
+            for number, place in places
+        ],
     ]
 
 
