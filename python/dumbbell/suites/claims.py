@@ -226,6 +226,9 @@ class Text(Table):
     not_stated: Fixed[tuple[str, ...]] = key(TEXTS, "what the paper leaves open", default=(), varies=False)
     ambiguity: Fixed[str] = key(WORDS, "what can be read in two ways", default="", varies=False)
     grid_note: Fixed[str] = key(WORDS, "what its points are taken from", default="", varies=False)
+    like: Fixed[str | None] = key(
+        TEXT, "an entry above whose claims are made of this one too, before its own", default=None, varies=False
+    )
     claims: Fixed[tuple[Claim, ...]] = key(Each(Claim, minimum=0, most=1000), "its claims", default=(), varies=False)
 
 
@@ -238,8 +241,19 @@ class _File(Table):
 @cache
 def of_suite(suite: str) -> dict[str, Text]:
     """The entries of a suite by their id with the suite before it, in its order. Raises ScenarioError."""
-    texts = {}
+    texts: dict[str, Text] = {}
     for text in read(known()[suite].folder / "claims.toml", _File).entry:
         name, item = f"{suite}/{text.id}", text.item or text.id
-        texts[name] = replaced(replaced(text, ("id",), (name, name)), ("item",), (item, item))
+        claims = (*_shared(text, suite, texts), *text.claims)
+        whole = replaced(text, ("claims",), (claims, claims))
+        texts[name] = replaced(replaced(whole, ("id",), (name, name)), ("item",), (item, item))
     return texts
+
+
+def _shared(text: Text, suite: str, above: Mapping[str, Text]) -> tuple[Claim, ...]:
+    """The claims of the entry that it is like."""
+    if text.like is None:
+        return ()
+    if f"{suite}/{text.like}" not in above:
+        raise wrong(f"entry ({text.id}): like", text.like, "an entry above", list(above))
+    return above[f"{suite}/{text.like}"].claims

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell import plan
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.catalogue import FIGURES
-from dumbbell.scenario.declare import Sub, Table, build, key, raw
+from dumbbell.scenario.declare import Sub, Table, build, key, raw, replaced
 from dumbbell.scenario.file import Scenario, from_dict
 from dumbbell.scenario.plain_kinds import SWITCH
 
@@ -99,6 +99,9 @@ class Text(Runs):
     )
     runs: Fixed[tuple[dict[str, Any], ...]] = key(
         TABLES, "tables of runs; default: the entry's own", default=(), varies=False
+    )
+    flows: Fixed[dict[str, Any]] = key(
+        ANY_TABLE, "names of `[flows]` that are other [[flow]] tables in this entry", default={}, varies=False
     )
     choices: Fixed[dict[str, Any]] = key(ANY_TABLE, "what is left open, and what was chosen", default={}, varies=False)
     draw: Fixed[tuple[Panel, ...]] = key(PANELS, "panels of its picture", default=(), varies=False)
@@ -244,6 +247,8 @@ def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: Modu
     read = {other for claim in told.claims if claim.read for other in claim.read.entries()}
     python = {kind: getattr(own, kind, {}) for kind in ("METRICS", "READERS", "PANELS")}
     blocks = _blocks(file, text)
+    flows = {**file.flows, **text.flows}
+    file = replaced(file, ("flows",), (flows, flows))
 
     def cases(profile: Profile, overrides: tuple[str, ...] = ()) -> Iterator[Case]:
         try:

@@ -5,6 +5,9 @@ A finding has `claims` (such as ``fig11a#c2``), `bin`, `evidence` (what was run,
 that the paper ran, too; ``contradiction``: the paper contradicts itself or arithmetic; ``chance``: repetitions fall on
 both sides; ``setup``: a choice that the paper leaves open decides it; ``tie``: what it puts in an order differs by less
 than the tolerance, and no finding says more; ``here``: it fails in this simulator only, or nobody knows better.
+``linux`` is for the paper's own rate and number of flows; ``scaled``: on a real stack at another scale, which `scale`
+names; ``printed``: the algorithm that the paper prints does not do what it reports. `run` has the commands that measure
+the evidence again.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from dumbbell.errors import ScenarioError
 from dumbbell.scenario.declare import Each, Table, key
 from dumbbell.scenario.plain_kinds import Choice
 
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 #: The bins of failing claims, with what the scoreboard calls them.
 BINS = {
     "linux": "fails on real Linux too",
+    "scaled": "fails on real Linux too, at a smaller scale",
+    "printed": "the printed algorithm does not do it",
     "program": "fails in the paper's own program too",
     "contradiction": "the paper contradicts itself",
     "chance": "chance",
@@ -39,6 +45,10 @@ class Finding(NamedTuple):
     bin: str
     evidence: str
     mechanism: str
+    run: tuple[str, ...] = ()
+    """Commands that measure the evidence again."""
+    scale: str = ""
+    """Of ``scaled``: what was smaller than in the paper."""
 
 
 class Written(Table):
@@ -48,6 +58,13 @@ class Written(Table):
     bin: Fixed[str] = key(Choice(*BINS), "what lies behind it", varies=False)
     evidence: Fixed[str] = key(WORDS, "what was run, and its numbers", default="", varies=False)
     mechanism: Fixed[str] = key(WORDS, "why", default="", varies=False)
+    run: Fixed[tuple[str, ...]] = key(TEXTS, "commands that measure the evidence again", default=(), varies=False)
+    scale: Fixed[str] = key(WORDS, "of `scaled`: what is smaller than in the paper", default="", varies=False)
+
+    def check(self) -> None:
+        """Raise ScenarioError where a scale is missing."""
+        if (self.bin == "scaled") != bool(self.scale):
+            raise ScenarioError("scale", 'wanted beside bin = "scaled", and there alone')
 
 
 class _File(Table):
@@ -63,7 +80,7 @@ def of_suite(suite: str) -> dict[str, Finding]:
     """The findings of a suite by the claim's id."""
     findings = read(known()[suite].folder / "findings.toml", _File).finding
     return {
-        f"{suite}/{claim}": Finding(finding.bin, finding.evidence, finding.mechanism)
+        f"{suite}/{claim}": Finding(finding.bin, finding.evidence, finding.mechanism, finding.run, finding.scale)
         for finding in findings
         for claim in finding.claims
     }

@@ -173,7 +173,9 @@ def _section(entry: Judged, profile: Profile, figure: Path | None) -> Iterable[s
         claim, finding = verdict.claim, findings.of(f"{text.id}#{verdict.claim.id}")
         why = verdict.reason
         if verdict.verdict == "fails" and finding:
-            why += f" ({findings.BINS[finding.bin]}: {finding.mechanism or finding.evidence})"
+            scale = f", {finding.scale}" if finding.scale else ""
+            why += f" ({findings.BINS[finding.bin]}{scale}: {finding.mechanism or finding.evidence})"
+            why += "".join(f"; again: `{command}`" for command in finding.run)
         out.append(_row([
             f"{claim.id} {claim.text}", verdict.verdict, measured_text(verdict), wanted_text(verdict),
             f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", why,
