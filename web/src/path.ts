@@ -1,7 +1,7 @@
 // The path as a drawing: senders at the left, links with their queues, receivers, the way back below.
 import { h, svg, type Child } from "./dom";
 import { faint, ink, onTheme, shown } from "./theme";
-import type { Link, Path } from "./types";
+import type { Link, Looks, Path } from "./types";
 
 /** Measures of the drawing: letters, height of a sender, length of a link, where the first link begins, the end. */
 interface Space {
@@ -35,7 +35,7 @@ function facts(sender: Path["senders"][number], one: Path, isNarrow: boolean): s
     return isNarrow ? all : [all.join(", ")];
 }
 
-export function path(one: Path): HTMLElement {
+export function path(one: Path, looks: Looks): HTMLElement {
     const place = h("div", {
         class: "drawing scroll",
         tabindex: 0,
@@ -43,7 +43,7 @@ export function path(one: Path): HTMLElement {
         "aria-label": `Path of ${one.name}`,
     });
     let width = 0;
-    const draw = () => place.replaceChildren(drawing(one, spaceOf(one, width)));
+    const draw = () => place.replaceChildren(drawing(one, spaceOf(one, width), looks));
     onTheme(draw);
     new ResizeObserver(() => {
         if (!width || width < NARROW !== place.clientWidth < NARROW) {
@@ -64,7 +64,7 @@ function words(x: number, y: number, lines: string[], anchor = "middle"): SVGEle
     return svg("text", { x, y, "text-anchor": anchor, fill: ink() }, ...spans);
 }
 
-function drawing(one: Path, space: Space): SVGElement {
+function drawing(one: Path, space: Space, looks: Looks): SVGElement {
     const { row, step, left } = space;
     const senders = one.senders.slice(0, 8);
     const more = one.senders.length - senders.length;
@@ -97,7 +97,7 @@ function drawing(one: Path, space: Space): SVGElement {
         ];
     });
     if (more > 0) parts.push(words(left - 78, high + 8, [`and ${more} more`], "end"));
-    one.links.forEach((link, i) => parts.push(...linkDrawn(link, left + i * step, middle, step)));
+    one.links.forEach((link, i) => parts.push(...linkDrawn(link, left + i * step, middle, step, looks)));
     parts.push(
         svg("circle", { cx: right + 20, cy: middle, r: 8, fill: ink() }),
         words(right + 36, middle + 4, ["receivers"], "start"),
@@ -127,14 +127,14 @@ function wayOf(sender: Path["senders"][number], one: Path): string {
 }
 
 /** A queue filling from the left, and the line that it feeds. */
-function linkDrawn(link: Link, x: number, middle: number, step: number): Child[] {
+function linkDrawn(link: Link, x: number, middle: number, step: number, looks: Looks): Child[] {
     const bars = [0, 1, 2, 3, 4].map((i) =>
         svg("rect", {
             x: x + 14 + i * 9,
             y: middle - 14,
             width: 6,
             height: 28,
-            fill: i > 1 ? "#0072B2" : faint(),
+            fill: i > 1 ? shown(looks.queue) : faint(),
         }),
     );
     const frame = `M${x + 8},${middle - 18} H${x + 62} V${middle + 18} H${x + 8}`;

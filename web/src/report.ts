@@ -54,7 +54,7 @@ export function page(report: Report): HTMLElement[] {
             title: "Distributions",
             content: () => (report.cdfs.figures.length ? [cdfs(report)] : []),
         },
-        { id: "path", title: "Path", content: () => report.paths.map(path) },
+        { id: "path", title: "Path", content: () => report.paths.map((each) => path(each, report.looks)) },
         {
             id: "time",
             title: `Over time${one && `: ${one}`}`,

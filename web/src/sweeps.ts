@@ -2,8 +2,8 @@
 import * as Plot from "@observablehq/plot";
 import { choice, h } from "./dom";
 import { figure, key } from "./figure";
-import { faint, ink, isDark, paper, shown } from "./theme";
-import type { Cdf, Report, RepeatedRow, Vary, VaryForm } from "./types";
+import { faint, ink, paper, shown } from "./theme";
+import type { Cdf, Looks, Report, RepeatedRow, Vary, VaryForm } from "./types";
 
 type Flat = {
     panel: string;
@@ -31,7 +31,7 @@ export function chosenOf<T>(
     return h("div", {}, all.length > 1 ? choice(label, all.map(named), show) : null, place);
 }
 
-export function sweeps(report: Pick<Report, "sweeps" | "dashes">): HTMLElement {
+export function sweeps(report: Pick<Report, "sweeps" | "looks">): HTMLElement {
     const named = (one: Vary) =>
         `${one.folder ? `${one.folder}: ` : ""}${one.title}${one.unit ? ` (${one.unit})` : ""}`;
     const notes = report.sweeps.notes.map((text) => h("p", { class: "note" }, text));
@@ -40,7 +40,7 @@ export function sweeps(report: Pick<Report, "sweeps" | "dashes">): HTMLElement {
             "div",
             {},
             ...one.forms.map((form) =>
-                form.form === "heat" ? heat(one, form) : vary(one, form, report.dashes),
+                form.form === "heat" ? heat(one, form) : vary(one, form, report.looks),
             ),
         );
     return h(
@@ -72,7 +72,7 @@ function table(points: Flat[]): string[][] {
     );
 }
 
-function vary(one: Vary, form: VaryForm, dashes: number[][]): HTMLElement {
+function vary(one: Vary, form: VaryForm, { dashes }: Looks): HTMLElement {
     const rows = new Map(form.panels.flatMap((panel) => panel.rows!).map((row) => [row.label, row]));
     const keys = [...rows.values()].map((row) => key(row.label, shown(row.colour), dashes[row.dash]));
     const isPanelled = form.panels.length > 1;
@@ -278,11 +278,11 @@ export function cdfs(report: Report): HTMLElement {
         const last = Math.min(first + FACETS, one.panels.length);
         return one.panels.length > FACETS ? `${one.title}, combinations ${first + 1} to ${last}` : one.title;
     };
-    const draw = ({ one, first }: { one: Cdf; first: number }) => cdf(one, first, report.dashes);
+    const draw = ({ one, first }: { one: Cdf; first: number }) => cdf(one, first, report.looks);
     return h("div", {}, ...notes, chosenOf("Distribution of", pages, named, draw));
 }
 
-function cdf(one: Cdf, first: number, dashes: number[][]): HTMLElement {
+function cdf(one: Cdf, first: number, { dashes }: Looks): HTMLElement {
     const panels = one.panels.slice(first, first + FACETS);
     const lines = panels.flatMap((panel) => panel.lines.map((line) => ({ ...line, panel: panel.title })));
     const kinds = new Map(lines.map((line) => [line.label, line]));
@@ -388,7 +388,7 @@ function dots(name: string, rows: RepeatedRow[]): HTMLElement {
                     x: "value",
                     fill: "colour",
                     r: 3.2,
-                    stroke: isDark() ? "#15181d" : "white",
+                    stroke: paper(),
                     strokeWidth: 0.6,
                 }),
             ],

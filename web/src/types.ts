@@ -4,6 +4,15 @@
 export type Colour = [string, string];
 export type Numbers = (number | null)[];
 
+/** How lines look: dashes by number, and the colours of what is none of a flow. */
+export interface Looks {
+    dashes: number[][];
+    queue: Colour;
+    drops: Colour;
+    marks: Colour;
+    reference: Colour;
+}
+
 export interface Line {
     label: string;
     colour: Colour;
@@ -201,7 +210,7 @@ export interface Report {
     version: number;
     title: string;
     made: string;
-    dashes: number[][];
+    looks: Looks;
     folders: string[];
     kind: "run" | "sweep" | "comparison" | "difference";
     /** The answer. */

@@ -20,21 +20,35 @@ _SYMBOLS = {
 
 
 def on_dark(colour: str) -> str:
-    """The colour for a dark page: mixed with white until it has enough contrast.
+    """The colour for a dark page: mixed with white until it has enough contrast; a grey has as much as it has to white,
+    so that what is ink on paper is light in the dark, and no flow's dark shade.
 
-    >>> on_dark("#E69F00"), on_dark("#000000") > "#555555"
-    ('#E69F00', True)
+    >>> on_dark("#da7c03"), on_dark("#333333")
+    ('#da7c03', '#dadada')
     """
-    for step in range(21):
-        mixed = [round(part + (255 - part) * step / 20) for part in _parts(colour)]
-        if (_luminance(mixed) + 0.05) / (_luminance(_parts(DARK)) + 0.05) >= CONTRAST:
-            return colour if not step else "#" + "".join(f"{part:02x}" for part in mixed)
+    parts = _parts(colour)
+    wanted = max(CONTRAST, look.contrast(colour)) if len(set(parts)) == 1 else CONTRAST
+    for step in range(101):
+        mixed = "#" + "".join(f"{round(part + (255 - part) * step / 100):02x}" for part in parts)
+        if look.contrast(mixed, DARK) >= wanted:
+            return mixed
     return "#ffffff"
 
 
 def pair(colour: str) -> list[str]:
     """The colour for light and for dark pages."""
     return [colour, on_dark(colour)]
+
+
+def of_page() -> dict[str, Any]:
+    """What the page draws lines with: dashes by number, and the colours of what is no flow, as pictures have them."""
+    return {
+        "dashes": [list(dash) for dash in DASHES],
+        "queue": pair(look.NEUTRAL),
+        "drops": pair(look.VERMILION),
+        "marks": pair(look.GREEN),
+        "reference": pair(look.QUIET),
+    }
 
 
 def symbol(marker: Any) -> str:
@@ -49,8 +63,3 @@ def dash(linestyle: Any) -> int:
 
 def _parts(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-
-
-def _luminance(parts: list[int]) -> float:
-    linear = [(c / 255) / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

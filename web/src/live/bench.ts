@@ -63,7 +63,7 @@ export class Bench {
 
     constructor(private readonly known: Known) {
         this.builder = new Builder(known, structuredClone(FIRST), (isHandle) => this.changed(isHandle));
-        this.stage = new Stage(known.dashes);
+        this.stage = new Stage(known.looks);
         this.past = new Past(known.keep, () => {
             this.growing.clear();
             void this.compare();
@@ -79,7 +79,7 @@ export class Bench {
             written: () => this.load(this.builder.tables),
             say: (text) => (this.said.textContent = text),
         });
-        this.growing = new Growing(known.dashes);
+        this.growing = new Growing(known.looks);
         this.sweep = new Sweep(known, {
             tables: () => this.builder.tables,
             offered: () => this.builder.sweepable,
