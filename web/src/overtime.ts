@@ -29,9 +29,10 @@ export function overtime(report: Report): HTMLElement {
 
     function draw(): void {
         charted.forEach((one) => one.end());
-        charted = CHARTS.map((one) => panel(one, chosen, report.looks))
-            .filter((one): one is Panel => one !== null)
-            .map((one) => new Charted(one));
+        const panels = CHARTS.flatMap((one) => panel(one, chosen, report.looks) ?? []);
+        const times = panels.flatMap((one) => one.series.flatMap(({ x }) => [x[0], x[x.length - 1]]));
+        const span = { min: Math.min(...times), max: Math.max(...times) };
+        charted = panels.map((one) => new Charted({ ...one, span }));
         const bands = states(chosen, chosen.length > 1);
         const made = charted.map((one) => one.element);
         place.replaceChildren(...made, ...(bands ? [bands] : []));

@@ -159,21 +159,27 @@ function comparison(report: Report): Child[] {
     return found.rows.map((row) => {
         const heads = [
             "figure",
+            ...others.map((name) => `${name} against ${reference}`),
             ...found.sides,
             "within",
-            ...others.map((name) => `${name} against ${reference}`),
         ];
         const lines = row.figures.map((one) =>
             h(
                 "tr",
                 {},
                 h("th", { scope: "row" }, one.name),
+                ...one.words.map((said) => h("td", { class: "word" }, word(said))),
                 ...one.values.map((value) => h("td", {}, text(value))),
                 h("td", {}, text(one.tolerance)),
-                ...one.words.map((said) => h("td", { class: "word" }, word(said))),
             ),
         );
-        const head = h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)));
+        const head = h(
+            "tr",
+            {},
+            ...heads.map((name, i) => {
+                return h("th", { scope: "col", class: i > others.length ? "" : "word" }, name);
+            }),
+        );
         const drawn = h("table", { "aria-label": row.case }, h("thead", {}, head), h("tbody", {}, ...lines));
         const summary = h(
             "summary",
@@ -190,10 +196,15 @@ function comparison(report: Report): Child[] {
 function changes(report: Report): Child[] {
     const found = report.changes;
     if (!found) return [];
-    const sign = (one: Change) => `${one.up ? "▲" : "▼"} ${one.change}`;
+    const varied = (report.table?.keys ?? []).filter((key) => key !== "folder");
+    const cases = varied.length ? [varied.map((key) => key.replace(/^path\./, "")).join(", ")] : [];
     const rows = (all: Change[]) =>
-        all.map((one) => [one.figure, one.flow, one.case, one.before, one.after, sign(one)]);
-    const heads = ["figure", "flow", "case", ...report.folders, "change"];
+        all.map((one) => [
+            ...[one.figure, one.flow],
+            ...(cases.length ? [one.case] : []),
+            ...[one.before, one.after, one.change],
+        ]);
+    const heads = ["figure", "flow", ...cases, ...report.folders, "change"];
     const drawn = (name: string, all: Change[]) => scrolled(name, plain("", heads, rows(all)));
     const only = [
         [found.only_before, report.folders[0]],
@@ -282,6 +293,12 @@ function origin(one: Origin): HTMLElement {
         h("p", {}, "To repeat it, with the scenario below in this file:"),
         code(one.command),
         h("details", {}, h("summary", {}, "Scenario"), code(one.scenario)),
-        h("details", {}, h("summary", {}, `Data of ${one.links.length} runs`), h("ul", {}, ...links), more),
+        h(
+            "details",
+            {},
+            h("summary", {}, `Data of ${one.links.length === 1 ? "one run" : `${one.links.length} runs`}`),
+            h("ul", {}, ...links),
+            more,
+        ),
     );
 }

@@ -1,7 +1,7 @@
 // Figures of sweeps: lines and bars with intervals, heat maps; distributions; repetitions.
 import * as Plot from "@observablehq/plot";
 import { choice, h } from "./dom";
-import { figure, key } from "./figure";
+import { figure, key, rowNames } from "./figure";
 import { faint, ink, paper, shown } from "./theme";
 import type { Cdf, Looks, Report, RepeatedRow, Vary, VaryForm } from "./types";
 
@@ -138,7 +138,7 @@ function axis(form: VaryForm, width: number): Plot.ScaleOptions {
     if (form.form === "bars" || !form.x.numeric)
         return { type: "band", domain: form.x.ticks, label: form.x.title, tickRotate: width < 500 ? -35 : 0 };
     const log = form.x.log && form.x.at.every((at) => at > 0);
-    return { type: log ? "log" : form.x.log ? "sqrt" : "linear", axis: null } as Plot.ScaleOptions;
+    return { type: log ? "log" : form.x.log ? "sqrt" : "linear", axis: null, inset: 8 } as Plot.ScaleOptions;
 }
 
 /** The values of the sweep below an axis of numbers. Plot's own axis leaves some out where the scale is logarithmic. */
@@ -229,8 +229,6 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
     );
     const largest = Math.max(...cells.map((cell) => cell.mean)) || 1;
     const smallest = Math.min(0, ...cells.map((cell) => cell.mean));
-    const text = (value: number) =>
-        Math.abs(value) < 1000 ? String(Number(value.toPrecision(3))) : value.toFixed(0);
     return figure({
         name: `${one.title}: ${form.y!.title} against ${form.x.title}`,
         heads: ["panel", form.x.title, form.y!.title, title(one), "low", "high", "repetitions"],
@@ -256,7 +254,8 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
                     y: "y",
                     fy: "panel",
                     text: (cell) =>
-                        text(cell.mean) + (cell.n > 1 ? `\n±${text((cell.high - cell.low) / 2)}` : ""),
+                        cell.mean.toFixed(cell.n > 1 ? one.digits || 1 : one.digits) +
+                        (cell.n > 1 ? `\n±${((cell.high - cell.low) / 2).toFixed(one.digits || 1)}` : ""),
                     fill: (cell) =>
                         (cell.mean - smallest) / (largest - smallest || 1) < 0.6 ? "white" : "black",
                     fontSize: width < 500 ? 9 : 12,
@@ -306,13 +305,14 @@ function cdf(one: Cdf, first: number, { dashes }: Looks): HTMLElement {
             const fy = (line: { panel: string }) => Math.floor(place.get(line.panel)! / columns);
             return {
                 width,
-                height: Math.ceil(panels.length / columns) * (panels.length === 1 ? 300 : 190) + 50,
+                height: Math.ceil(panels.length / columns) * (panels.length === 1 ? 300 : 190) + 74,
                 marginLeft: 44,
+                marginTop: 44,
                 marginBottom: 40,
                 x: { label: one.title, zero: true, grid: true },
                 y: { label: "Share", domain: [0, 1], grid: true },
                 fx: { axis: null },
-                fy: { axis: null },
+                fy: { axis: null, padding: 0.2 },
                 marks: [
                     ...lines.map((line) =>
                         Plot.line(
@@ -337,12 +337,11 @@ function cdf(one: Cdf, first: number, { dashes }: Looks): HTMLElement {
                                 fx,
                                 fy,
                                 text: "panel",
-                                frameAnchor: "bottom-right",
-                                dx: -4,
-                                dy: -6,
+                                frameAnchor: "top-left",
+                                dy: -14,
                                 fill: ink(),
+                                fontWeight: 600,
                             },
-                            ...{ stroke: paper(), strokeWidth: 4, fontWeight: 600 },
                         },
                     ),
                 ],
@@ -368,30 +367,41 @@ function dots(name: string, rows: RepeatedRow[]): HTMLElement {
         rows: () => rows.map((row) => [label(row), row.text, row.values.join(", ")]),
         caption:
             "Dots are repetitions, the stroke is their mean, the line its 95 % interval (Student's t), cut at what is possible.",
-        plot: (width) => ({
-            width,
-            height: rows.length * 22 + 66,
-            marginBottom: 40,
-            marginLeft: Math.min(width * 0.45, 16 + 6.8 * Math.max(...rows.map((row) => label(row).length))),
-            x: { label: name, grid: true },
-            y: { label: null, domain: rows.map(label) },
-            marks: [
-                Plot.ruleY(wide, {
-                    y: label,
-                    x1: (row) => row.interval![0],
-                    x2: (row) => row.interval![1],
-                    stroke: ink(),
-                }),
-                Plot.tickX(rows, { y: label, x: "mean", stroke: ink(), strokeWidth: 2, inset: 3 }),
-                Plot.dot(every, {
-                    y: "label",
-                    x: "value",
-                    fill: "colour",
-                    r: 3.2,
-                    stroke: paper(),
-                    strokeWidth: 0.6,
-                }),
-            ],
-        }),
+        plot: (width) => {
+            const { high, above, marginLeft, y, marks } = rowNames(rows.map(label), width, 22);
+            const dy = above / 2;
+            return {
+                width,
+                height: rows.length * high + 48,
+                marginTop: 8,
+                marginBottom: 40,
+                marginLeft,
+                x: { label: name, grid: true, ticks: width / 90 },
+                y,
+                marks: [
+                    ...marks,
+                    Plot.ruleY(wide, {
+                        y: label,
+                        dy,
+                        x1: (row) => row.interval![0],
+                        x2: (row) => row.interval![1],
+                        stroke: ink(),
+                    }),
+                    Plot.tickX(rows, {
+                        ...{ y: label, x: "mean", stroke: ink(), strokeWidth: 2 },
+                        ...{ insetTop: 3 + above, insetBottom: 3 },
+                    }),
+                    Plot.dot(every, {
+                        y: "label",
+                        dy,
+                        x: "value",
+                        fill: "colour",
+                        r: 3.2,
+                        stroke: paper(),
+                        strokeWidth: 0.6,
+                    }),
+                ],
+            };
+        },
     });
 }

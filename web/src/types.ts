@@ -78,6 +78,8 @@ export interface Vary {
     folder: string;
     forms: VaryForm[];
     caption: string;
+    /** Decimals of its numbers. */
+    digits: number;
     most: number | null;
 }
 export interface Cdf {
@@ -155,7 +157,6 @@ export interface Change {
     before: string;
     after: string;
     change: string;
-    up: boolean;
 }
 export interface Changes {
     text: string;

@@ -122,7 +122,6 @@ def _changed(change: Change) -> dict[str, Any]:
         "figure": figure(change.name).heading,
         "before": mean_text(change.name, before), "after": mean_text(change.name, after),
         "change": change_text(change.name, change.difference),
-        "up": change.difference.mean > 0,
     }  # fmt: skip
 
 
