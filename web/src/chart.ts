@@ -289,10 +289,10 @@ export class Charted {
     }
 
     private onKey(event: KeyboardEvent): void {
-        // The focus may come before the browser tells that the chart is in view.
+        // The focus may come before the browser tells that the chart has a size, or is in view.
+        if (!this.plot) this.draw();
         this.refresh();
-        const plot = this.plot;
-        if (!plot) return;
+        const plot = this.plot!;
         const { min, max } = plot.scales.x as { min: number; max: number };
         const [first, last] = [plot.data[0][0], plot.data[0][plot.data[0].length - 1]];
         const middle = plot.cursor.left! >= 0 ? plot.posToVal(plot.cursor.left!, "x") : (min + max) / 2;
@@ -309,6 +309,15 @@ export class Charted {
             plot.setScale("x", { min: Math.max(first, middle - half), max: Math.min(last, middle + half) });
         } else return;
         event.preventDefault();
+    }
+
+    /** Whether it has the focus. */
+    get isRead(): boolean {
+        return document.activeElement === this.place;
+    }
+
+    focus(): void {
+        this.place.focus({ preventScroll: true });
     }
 
     /** The same lines with other points. */

@@ -183,6 +183,8 @@ export class Stage {
         this.shape = shape;
         const zoom = [...this.charted.values()].map((one) => one.zoom).find((one) => one) ?? null;
         const part = zoom && zoom.min < this.end ? zoom : null;
+        // Whoever reads a chart by keyboard goes on in the one that takes its place.
+        const read = [...this.charted].find(([, one]) => one.isRead)?.[0];
         this.charted.forEach((one) => one.end());
         this.charted = new Map(
             panels.flatMap((one) => (one ? [[one.name, new Charted(one, part)] as const] : [])),
@@ -192,6 +194,7 @@ export class Stage {
         this.gone = gone;
         const made = [...this.charted.values()].map((one) => one.element);
         this.place.replaceChildren(...made, ...(bands ? [bands] : []));
+        if (read) this.charted.get(read)?.focus();
         const before =
             this.ghost && this.lastsAsLong(this.ghost)
                 ? [key("pale: the run before", `${ink()}70`, [], 1.2)]
