@@ -74,7 +74,7 @@ export function rowNames(names: string[], width: number, base: number) {
         frameAnchor: "left",
         lineAnchor: "bottom",
         lineWidth: (width - 24) / 14,
-        dy: (above - base) / 2,
+        dy: (above - base) / 2 - 4,
         fill: ink(),
     });
     return { high: base + above, above, marginLeft: 12, y: { ...y, axis: null }, marks: [text] };

@@ -6,8 +6,9 @@ from typing import Any
 
 from dumbbell.plots import look
 
-#: Background of the page in the dark, and the contrast that a graphic needs against it (WCAG 2.2, 1.4.11).
-DARK, CONTRAST = "#15181d", 3.0
+#: Background of the page in the dark, and the contrast that a graphic needs against it (WCAG 2.2, 1.4.11); strokes as
+#: thin as those of drops need that of text (1.4.3).
+DARK, CONTRAST, CONTRAST_THIN = "#15181d", 3.0, 4.5
 
 #: Dashes of a canvas for `look.LINES`, multiples of the width of a line.
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 1.5), (1.2, 1.2), (6, 1.5, 1.2, 1.5))
@@ -19,7 +20,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-def on_dark(colour: str) -> str:
+def on_dark(colour: str, contrast: float = CONTRAST) -> str:
     """The colour for a dark page: mixed with white until it has enough contrast; a grey has as much as it has to white,
     so that what is ink on paper is light in the dark, and no flow's dark shade.
 
@@ -27,7 +28,7 @@ def on_dark(colour: str) -> str:
     ('#da7c03', '#dadada')
     """
     parts = _parts(colour)
-    wanted = max(CONTRAST, look.contrast(colour)) if len(set(parts)) == 1 else CONTRAST
+    wanted = max(contrast, look.contrast(colour)) if len(set(parts)) == 1 else contrast
     for step in range(101):
         mixed = "#" + "".join(f"{round(part + (255 - part) * step / 100):02x}" for part in parts)
         if look.contrast(mixed, DARK) >= wanted:
@@ -45,8 +46,8 @@ def of_page() -> dict[str, Any]:
     return {
         "dashes": [list(dash) for dash in DASHES],
         "queue": pair(look.NEUTRAL),
-        "drops": pair(look.VERMILION),
-        "marks": pair(look.GREEN),
+        "drops": [look.VERMILION, on_dark(look.VERMILION, CONTRAST_THIN)],
+        "marks": [look.GREEN, on_dark(look.GREEN, CONTRAST_THIN)],
         "reference": pair(look.QUIET),
     }
 
