@@ -2,7 +2,8 @@
 import { h, plain, scrolled, type Child } from "./dom";
 import { first, overtime } from "./overtime";
 import { path } from "./path";
-import { cdfs, repetitions, sweeps } from "./sweeps";
+import { repetitions } from "./repetitions";
+import { cdfs, sweeps } from "./sweeps";
 import { table } from "./table";
 import { themeButton } from "./theme";
 import type { Change, Origin, Report, Scoreboard } from "./types";
