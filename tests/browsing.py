@@ -47,6 +47,21 @@ def serious(page: Any, part: str = "html") -> list[tuple[str, str]]:
     return [(one["id"], one["nodes"][0]["html"][:200]) for one in bad]
 
 
+def cut_texts(page: Any) -> list[list[str]]:
+    """Texts of drawings that reach beyond the drawing, which cuts them: its name and the text."""
+    found: list[list[str]] = page.evaluate(
+        """() => [...document.querySelectorAll("svg[role=img]")].flatMap((drawing) => {
+            const frame = drawing.getBoundingClientRect();
+            const isCut = (box) => box.left < frame.left - 1 || box.right > frame.right + 1
+                || box.top < frame.top - 2 || box.bottom > frame.bottom + 2;
+            return [...drawing.querySelectorAll("text")]
+                .filter((text) => text.textContent.trim() && isCut(text.getBoundingClientRect()))
+                .map((text) => [drawing.ariaLabel, text.textContent]);
+        })"""
+    )
+    return found
+
+
 class Opened:
     """A page of its own, and what it said and asked for while it was open."""
 

@@ -27,10 +27,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 class Live(Opened):
     """The live page, open."""
 
-    def __init__(self, browser: Any, server: Server, size: str, scheme: str, fragment: str = "") -> None:
+    def __init__(
+        self, browser: Any, server: Server, size: str, scheme: str, fragment: str = "", *, at: str = ""
+    ) -> None:
+        """`at`: the address; that of whoever runs the server unless given."""
         super().__init__(browser, size, scheme)
         self.page.set_default_timeout(LOOK_MS)
-        self.page.goto(server.url + fragment)
+        self.page.goto((at or server.url) + fragment)
         self.ready()
 
     def ready(self) -> None:
@@ -64,10 +67,13 @@ class Live(Opened):
         return int(re.findall(r"\d+", self.page.locator(".past summary").inner_text())[0])
 
     def counted(self, least: int) -> None:
-        """Wait until the page knows at least this many finished runs."""
+        """Wait until the page knows at least this many finished runs, and shows the last of them: its charts are others
+        than those that filled while it ran.
+        """
         self.page.wait_for_function(
             "least => +document.querySelector('.past summary').textContent.match(/\\d+/)[0] >= least", arg=least
         )
+        self.page.wait_for_function("() => document.querySelector('progress').hidden")
         self.page.wait_for_selector(".verdict p")
 
 

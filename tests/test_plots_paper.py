@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import zlib
@@ -78,14 +79,30 @@ def test_no_two_controllers_have_colours_that_cannot_be_told_apart() -> None:
     assert vision.distance(seen[nearest[0]], seen[nearest[1]]) >= 0.025, nearest
 
 
-def test_states_have_one_colour_each_and_none_of_a_line() -> None:
+def test_states_have_one_colour_each() -> None:
     from dumbbell import controllers
 
     states = {state for known in controllers.known().values() for state in known.states}
     assert states == set(palette.STATES)
     assert len(set(palette.STATES.values())) == len(states)
-    lines = {colour for colour, _ in palette.CONTROLLERS.values()} | set(palette.OWN) | set(palette.CATEGORIES)
-    assert not lines & set(palette.STATES.values())
+
+
+LINES = {colour for colour, _ in palette.CONTROLLERS.values()} | set(palette.OWN) | set(palette.CATEGORIES)
+
+
+def test_no_reader_takes_the_colour_of_a_state_for_that_of_a_flow() -> None:
+    lines = {colour: vision.seen(colour) for colour in LINES}
+    for name, colour in {**palette.STATES, **dict(enumerate(palette.OTHER_STATES))}.items():
+        nearest = min(lines, key=lambda line: vision.distance(vision.seen(colour), lines[line]))
+        assert vision.distance(vision.seen(colour), lines[nearest]) >= 0.025, (name, nearest)
+
+
+def test_queue_drops_and_marks_have_no_colour_of_a_flow() -> None:
+    """Drops and marks are strokes and no lines, which tells them from flows where colours do not."""
+    lines = {colour: vision.seen(colour)["normal"] for colour in LINES}
+    for colour in (look.NEUTRAL, look.VERMILION, look.GREEN):
+        seen = vision.seen(colour)["normal"]
+        assert min(math.dist(seen, line) for line in lines.values()) >= 0.05, colour
 
 
 def test_what_differs_has_the_colour() -> None:

@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 import pytest
 
 import dumbbell
-from conftest import SWEEP_PATH, Cli
+from conftest import ROOT, SWEEP_PATH, Cli
 from dumbbell.plan.make import runs
 from dumbbell.plan.view import view
-from dumbbell.plots import reading
+from dumbbell.plots import look, reading
+from dumbbell.plots.states import colours_of
 from dumbbell.report import html
 from dumbbell.report.decimate import summed, thinned
 from dumbbell.report.document import document
@@ -372,6 +373,18 @@ def test_the_policy_allows_the_pages_own_program_and_nothing_else(tmp_path: Path
     assert policy
     assert f"script-src 'sha256-{digest}';" in policy[1]
     assert policy[1].startswith("default-src 'none';")
+
+
+def test_states_queue_drops_and_marks_have_the_colours_of_the_pictures(data: dict[str, Any], sweep: Path) -> None:
+    """On the light page; and the page's program, which draws what it is told, has no colours but those of its theme."""
+    assert {name: data["looks"][name][0] for name in ("queue", "drops", "marks", "reference")} == {
+        "queue": look.NEUTRAL, "drops": look.VERMILION, "marks": look.GREEN, "reference": look.QUIET,
+    }  # fmt: skip
+    told = {name: light for run in data["series"]["runs"] for name, light, _ in run["state_names"]}
+    assert told == colours_of(list(told))
+    assert len(told) > 3
+    sources = [file for file in (ROOT / "web" / "src").rglob("*.ts") if file.name != "theme.ts"]
+    assert [file.name for file in sources if re.search(r"#[0-9a-fA-F]{6}\b", file.read_text())] == []
 
 
 def test_colours_on_a_dark_page_have_contrast() -> None:

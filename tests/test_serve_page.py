@@ -121,7 +121,6 @@ def test_a_zoom_stays_while_points_come_in_and_in_the_next_run(desktop: Live) ->
     page.get_by_label("Speed").fill("7")  # 20 s a second
     chart = page.locator(".charts [role=application]").first
     chart.focus()
-    page.wait_for_timeout(1500)  # what is out of sight is drawn when it is seen
     page.keyboard.press("+")
     page.get_by_label("Time shown").focus()
     page.keyboard.press("Home")
@@ -133,6 +132,29 @@ def test_a_zoom_stays_while_points_come_in_and_in_the_next_run(desktop: Live) ->
     page.wait_for_selector(".charts figure")
     frames(page)
     assert leftmost_and_rightmost(page.locator(".charts [role=application]").first) == pytest.approx((15, 45), abs=1.5)
+
+
+def test_the_focus_and_its_keys_stay_on_a_chart_when_its_run_has_ended(desktop: Live) -> None:
+    """Charts of a finished run take the place of those that filled, whenever its figures come."""
+    page = desktop.page
+    page.evaluate(
+        "() => { const plain = window.fetch; const held = new Promise((go) => (window.release = go));"
+        " window.fetch = async (url, ...rest) => { if (url.includes('/api/document')) await held;"
+        " return plain(url, ...rest); }; }"
+    )
+    desktop.field("duration").fill("60s")
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("() => document.querySelector('.clock').textContent === '60.0 of 60 s'")
+    frames(page)
+    page.locator(".charts [role=application]").first.focus()
+    page.evaluate("window.release()")
+    page.wait_for_function("() => document.querySelector('progress').hidden")
+    frames(page)
+    page.keyboard.press("+")
+    assert page.evaluate("document.activeElement.ariaLabel").startswith("Goodput")
+    frames(page)
+    chart = page.locator(".charts [role=application]").first
+    assert leftmost_and_rightmost(chart) == pytest.approx((15, 45), abs=1.5)
 
 
 def leftmost_and_rightmost(chart: Any) -> tuple[float, float]:

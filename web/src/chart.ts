@@ -35,6 +35,8 @@ export interface Panel {
     keys: Series[];
     /** The end of its axis; that of its values unless given. */
     top?: number;
+    /** What the axis of time reaches over at least, so that charts beside each other have the same. */
+    span?: Part;
 }
 
 /** Of the time, s. */
@@ -47,13 +49,14 @@ const group = uPlot.sync("time");
 const SIZE = { wide: 240, narrow: 200 };
 
 /** All series at the union of their times; those that have no point there keep their line. */
-function aligned(series: Series[]): uPlot.AlignedData {
+function aligned({ series, span }: Panel): uPlot.AlignedData {
     const same = series.every((one) => one.x === series[0].x);
-    if (same) return [series[0].x, ...series.map((one) => one.y)] as uPlot.AlignedData;
-    const nulls = series.map(() => [1, 1]);
+    if (same && !span) return [series[0].x, ...series.map((one) => one.y)] as uPlot.AlignedData;
+    const tables = series.map((one) => [one.x, one.y] as uPlot.AlignedData);
+    if (span) tables.push([[span.min, span.max]]);
     return uPlot.join(
-        series.map((one) => [one.x, one.y] as uPlot.AlignedData),
-        nulls,
+        tables,
+        tables.map(() => [1, 1]),
     );
 }
 
@@ -131,7 +134,7 @@ function asSvg(panel: Panel, width: number): SVGSVGElement {
             width,
             height: 300,
             marginLeft: 56,
-            x: { label: "Time (s)" },
+            x: { label: "Time (s)", ...(panel.span && { domain: [panel.span.min, panel.span.max] }) },
             y: { label: `${panel.name} (${panel.unit})`, zero: true, grid: true },
             color: {
                 domain: lines.map((one) => one.label),
@@ -268,7 +271,7 @@ export class Charted {
         made.hooks!.setCursor = [(plot) => this.read(plot)];
         made.hooks!.setScale = [(plot, name) => name === "x" && this.chosen(plot)];
         this.isFilling = true;
-        this.plot = new uPlot(made, aligned(this.panel.series), this.place);
+        this.plot = new uPlot(made, aligned(this.panel), this.place);
         group.sub(this.plot);
         if (this.zoom) this.plot.setScale("x", this.zoom);
         queueMicrotask(() => (this.isFilling = false));
@@ -286,10 +289,10 @@ export class Charted {
     }
 
     private onKey(event: KeyboardEvent): void {
-        // The focus may come before the browser tells that the chart is in view.
+        // The focus may come before the browser tells that the chart has a size, or is in view.
+        if (!this.plot) this.draw();
         this.refresh();
-        const plot = this.plot;
-        if (!plot) return;
+        const plot = this.plot!;
         const { min, max } = plot.scales.x as { min: number; max: number };
         const [first, last] = [plot.data[0][0], plot.data[0][plot.data[0].length - 1]];
         const middle = plot.cursor.left! >= 0 ? plot.posToVal(plot.cursor.left!, "x") : (min + max) / 2;
@@ -306,6 +309,15 @@ export class Charted {
             plot.setScale("x", { min: Math.max(first, middle - half), max: Math.min(last, middle + half) });
         } else return;
         event.preventDefault();
+    }
+
+    /** Whether it has the focus. */
+    get isRead(): boolean {
+        return document.activeElement === this.place;
+    }
+
+    focus(): void {
+        this.place.focus({ preventScroll: true });
     }
 
     /** The same lines with other points. */
@@ -326,7 +338,7 @@ export class Charted {
         this.isStale = false;
         const { plot, zoom } = this;
         if (!plot) return;
-        const data = aligned(this.panel.series);
+        const data = aligned(this.panel);
         const [first, last] = [data[0][0], data[0][data[0].length - 1]];
         const isKept = zoom !== null && zoom.min < last;
         // Of a run that has just begun there is the end of the axis alone, and a range of nothing has no ticks.

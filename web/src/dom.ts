@@ -39,12 +39,17 @@ export function scrolled(name: string, table: HTMLElement): HTMLElement {
     return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, table);
 }
 
-/** A plain table; the first cell of each row names it. */
+const NUMBER = /^[-+±]?\d/;
+
+/** A plain table; the first cell of each row names it. Numbers stand at the right, and so do their headings. */
 export function plain(caption: string, heads: string[], rows: string[][]): HTMLTableElement {
+    const kinds = heads.map((_, i) => ({
+        class: i && rows.every((row) => !row[i] || NUMBER.test(row[i])) ? "" : "word",
+    }));
     const body = rows.map((row) =>
-        h("tr", {}, ...row.map((cell, i) => (i ? h("td", {}, cell) : h("th", { scope: "row" }, cell)))),
+        h("tr", {}, ...row.map((cell, i) => (i ? h("td", kinds[i], cell) : h("th", { scope: "row" }, cell)))),
     );
-    const head = h("tr", {}, ...heads.map((text) => h("th", { scope: "col" }, text)));
+    const head = h("tr", {}, ...heads.map((text, i) => h("th", { scope: "col", ...kinds[i] }, text)));
     const named = caption ? h("caption", {}, h("span", {}, caption)) : null;
     return h("table", {}, named, h("thead", {}, head), h("tbody", {}, ...body));
 }

@@ -56,6 +56,30 @@ export function figure(one: Drawn): HTMLElement {
     return h("figure", {}, head, one.legend, place, caption, numbers(one.name, one.heads, one.rows));
 }
 
+/** Pixels of a letter and of a line of text. */
+const LETTER = 6.8;
+const LINE = 18;
+
+/** Names of the rows of a plot, each `base` pixels high: at the axis, or above their rows where they would leave less
+ * than two thirds of the width to it. What is drawn in a row begins `above` pixels below its top.
+ */
+export function rowNames(names: string[], width: number, base: number) {
+    const y = { type: "band" as const, domain: names, label: null, padding: 0 };
+    const longest = LETTER * Math.max(...names.map((name) => name.length));
+    if (16 + longest <= width / 3) return { high: base, above: 0, marginLeft: 16 + longest, y, marks: [] };
+    const above = LINE * Math.ceil((1.2 * longest) / (width - 24));
+    const text = Plot.text(names, {
+        y: (name: string) => name,
+        text: (name: string) => name,
+        frameAnchor: "left",
+        lineAnchor: "bottom",
+        lineWidth: (width - 24) / 14,
+        dy: (above - base) / 2 - 4,
+        fill: ink(),
+    });
+    return { high: base + above, above, marginLeft: 12, y: { ...y, axis: null }, marks: [text] };
+}
+
 /** A sample of a line for a legend: colour, dash, symbol are told apart without colour too. */
 export function key(label: string, colour: string, dash: number[] = [], thick = 2): HTMLElement {
     const made = h("span", { class: "key" });

@@ -4,7 +4,7 @@ import { h } from "./dom";
 import { key } from "./figure";
 import { states } from "./states";
 import { onTheme, shown } from "./theme";
-import type { Chart, Colour, Numbers, Report, Run } from "./types";
+import type { Chart, Looks, Numbers, Report, Run } from "./types";
 
 /** Charts in their order: name, heading, unit. */
 export const CHARTS: [string, string, string][] = [
@@ -15,11 +15,6 @@ export const CHARTS: [string, string, string][] = [
     ["cwnd", "Congestion window", "segments"],
     ["inflight", "In flight", "segments"],
 ];
-const GREY: Colour = ["#5f6670", "#a4acb7"];
-/** What is none of a flow has none of their colours. */
-const DROPS: Colour = ["#b3261e", "#ff8a80"];
-const MARKS: Colour = ["#0b7a75", "#4cc3bb"];
-const QUEUE: Colour = ["#333a44", "#c9ced6"];
 /** A rate above the link's by this part is explained. */
 const ABOVE = 1.02;
 /** Runs that are drawn at first. */
@@ -34,13 +29,14 @@ export function overtime(report: Report): HTMLElement {
 
     function draw(): void {
         charted.forEach((one) => one.end());
-        charted = CHARTS.map((one) => panel(one, chosen, report.dashes))
-            .filter((one): one is Panel => one !== null)
-            .map((one) => new Charted(one));
+        const panels = CHARTS.flatMap((one) => panel(one, chosen, report.looks) ?? []);
+        const times = panels.flatMap((one) => one.series.flatMap(({ x }) => [x[0], x[x.length - 1]]));
+        const span = { min: Math.min(...times), max: Math.max(...times) };
+        charted = panels.map((one) => new Charted({ ...one, span }));
         const bands = states(chosen, chosen.length > 1);
         const made = charted.map((one) => one.element);
         place.replaceChildren(...made, ...(bands ? [bands] : []));
-        keys.replaceChildren(...legend(chosen, report.dashes));
+        keys.replaceChildren(...legend(chosen, report.looks));
         if (!chosen.length) place.replaceChildren(h("p", {}, "Choose a run."));
     }
     onTheme(draw);
@@ -86,37 +82,33 @@ function picker(runs: Run[], chosen: Run[], changed: (now: Run[]) => void): HTML
     return h("details", {}, h("summary", {}, `Choose among ${runs.length} runs`), list);
 }
 
-function dashOf(runs: Run[], run: number, line: number, dashes: number[][]): number[] {
-    return dashes[(runs.length > 1 ? run : line) % dashes.length];
+function dashOf(runs: Run[], run: number, line: number, looks: Looks): number[] {
+    return looks.dashes[(runs.length > 1 ? run : line) % looks.dashes.length];
 }
 
 function name(runs: Run[], run: Run, label: string): string {
     return runs.length > 1 ? `${label} · ${run.label}` : label;
 }
 
-export function legend(runs: Run[], dashes: number[][]): HTMLElement[] {
+export function legend(runs: Run[], looks: Looks): HTMLElement[] {
     return runs.flatMap((run, r) =>
         run.lines.map((line, i) => {
             const band = line.band ? " (median, 25 to 75 %, 5 to 95 %)" : "";
-            return key(name(runs, run, line.label) + band, shown(line.colour), dashOf(runs, r, i, dashes));
+            return key(name(runs, run, line.label) + band, shown(line.colour), dashOf(runs, r, i, looks));
         }),
     );
 }
 
-export function panel(
-    [id, title, unit]: [string, string, string],
-    runs: Run[],
-    dashes: number[][],
-): Panel | null {
+export function panel([id, title, unit]: [string, string, string], runs: Run[], looks: Looks): Panel | null {
     const series: Series[] = [];
     const bands: Band[] = [];
     const notes = new Set<string>();
     runs.forEach((run, r) => {
         const chart = run.charts[id];
         if (!chart) return;
-        if (id === "queue") queue(chart, runs, r, series, dashes);
-        else lines(chart, runs, r, series, bands, dashes);
-        references(chart, id, name(runs, run, ""), series);
+        if (id === "queue") queue(chart, runs, r, series, looks);
+        else lines(chart, runs, r, series, bands, looks);
+        references(chart, id, name(runs, run, ""), series, looks);
         if (chart.bin) notes.add(`Means over ${chart.bin} s.`);
         if (id === "goodput" && isAbove(chart))
             notes.add(
@@ -144,17 +136,10 @@ function isAbove(chart: Chart): boolean {
     return chart.y.some((row) => row.some((value, i) => value! > ABOVE * (chart.rate?.[i] ?? Infinity)));
 }
 
-function lines(
-    chart: Chart,
-    runs: Run[],
-    r: number,
-    series: Series[],
-    bands: Band[],
-    dashes: number[][],
-): void {
+function lines(chart: Chart, runs: Run[], r: number, series: Series[], bands: Band[], looks: Looks): void {
     let at = 0;
     runs[r].lines.forEach((line, i) => {
-        const common = { isFlow: true, colour: line.colour, dash: dashOf(runs, r, i, dashes), x: chart.x };
+        const common = { isFlow: true, colour: line.colour, dash: dashOf(runs, r, i, looks), x: chart.x };
         const label = name(runs, runs[r], line.label);
         if (!line.band || chart.bin) {
             const what = line.band ? `${label}, sum` : label;
@@ -176,13 +161,13 @@ function lines(
     });
 }
 
-function queue(chart: Chart, runs: Run[], r: number, series: Series[], dashes: number[][]): void {
+function queue(chart: Chart, runs: Run[], r: number, series: Series[], looks: Looks): void {
     const run = runs[r];
-    const dash = dashOf(runs, r, 0, dashes);
-    series.push({ label: name(runs, run, "queue"), colour: QUEUE, dash, x: chart.x, y: chart.y[0] });
+    const dash = dashOf(runs, r, 0, looks);
+    series.push({ label: name(runs, run, "queue"), colour: looks.queue, dash, x: chart.x, y: chart.y[0] });
     for (const [what, counts, colour] of [
-        ["drops", chart.drops, DROPS],
-        ["marks", chart.marks, MARKS],
+        ["drops", chart.drops, looks.drops],
+        ["marks", chart.marks, looks.marks],
     ] as const)
         if (counts?.some(Boolean)) {
             const row = series.filter((one) => one.row !== undefined).length;
@@ -192,14 +177,15 @@ function queue(chart: Chart, runs: Run[], r: number, series: Series[], dashes: n
 }
 
 /** What lines are held against: the link's rate, the BDP; once where it is the same for several runs. */
-function references(chart: Chart, id: string, of: string, series: Series[]): void {
+function references(chart: Chart, id: string, of: string, series: Series[], looks: Looks): void {
     const add = (what: string, y: Numbers) => {
         const same = series.find(
             (one) =>
                 one.label.startsWith(what) && one.y.length === y.length && one.y.every((v, i) => v === y[i]),
         );
         if (same) same.label = what;
-        else series.push({ label: what + of, colour: GREY, dash: [2, 2], x: chart.x, y, width: 1 });
+        else
+            series.push({ label: what + of, colour: looks.reference, dash: [2, 2], x: chart.x, y, width: 1 });
     };
     if (id === "goodput" && chart.rate) add("link rate", chart.rate);
     for (const [label, value] of chart.bdp ?? [])

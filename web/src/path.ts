@@ -1,7 +1,7 @@
 // The path as a drawing: senders at the left, links with their queues, receivers, the way back below.
 import { h, svg, type Child } from "./dom";
 import { faint, ink, onTheme, shown } from "./theme";
-import type { Link, Path } from "./types";
+import type { Link, Looks, Path } from "./types";
 
 /** Measures of the drawing: letters, height of a sender, length of a link, where the first link begins, the end. */
 interface Space {
@@ -16,6 +16,8 @@ interface Space {
 
 /** Below this the drawing is narrow, so that a path of one link fits a phone. */
 const NARROW = 560;
+/** What is wider than its place by this is made smaller; more, and it scrolls, since nobody could read it. */
+const SHRINK = 1.25;
 
 function spaceOf(one: Path, width: number): Space {
     const isNarrow = width < NARROW;
@@ -26,7 +28,7 @@ function spaceOf(one: Path, width: number): Space {
     const text = Math.max(0, ...lines.map((line) => line.length)) * letter;
     const rows = Math.max(1, ...one.senders.map((sender) => facts(sender, one, isNarrow).length));
     return isNarrow
-        ? { letter, row: 20 + 15 * rows, step: 132, left: text + 72, end: 96, isNarrow }
+        ? { letter, row: 20 + 15 * rows, step: 124, left: text + 66, end: 100, isNarrow }
         : { letter, row: 40, step: 200, left: text + 100, end: 150, isNarrow };
 }
 
@@ -35,7 +37,7 @@ function facts(sender: Path["senders"][number], one: Path, isNarrow: boolean): s
     return isNarrow ? all : [all.join(", ")];
 }
 
-export function path(one: Path): HTMLElement {
+export function path(one: Path, looks: Looks): HTMLElement {
     const place = h("div", {
         class: "drawing scroll",
         tabindex: 0,
@@ -43,10 +45,10 @@ export function path(one: Path): HTMLElement {
         "aria-label": `Path of ${one.name}`,
     });
     let width = 0;
-    const draw = () => place.replaceChildren(drawing(one, spaceOf(one, width)));
+    const draw = () => place.replaceChildren(drawing(one, spaceOf(one, width), looks, width));
     onTheme(draw);
     new ResizeObserver(() => {
-        if (!width || width < NARROW !== place.clientWidth < NARROW) {
+        if (width !== place.clientWidth) {
             width = place.clientWidth;
             draw();
         }
@@ -64,7 +66,7 @@ function words(x: number, y: number, lines: string[], anchor = "middle"): SVGEle
     return svg("text", { x, y, "text-anchor": anchor, fill: ink() }, ...spans);
 }
 
-function drawing(one: Path, space: Space): SVGElement {
+function drawing(one: Path, space: Space, looks: Looks, room: number): SVGElement {
     const { row, step, left } = space;
     const senders = one.senders.slice(0, 8);
     const more = one.senders.length - senders.length;
@@ -97,19 +99,20 @@ function drawing(one: Path, space: Space): SVGElement {
         ];
     });
     if (more > 0) parts.push(words(left - 78, high + 8, [`and ${more} more`], "end"));
-    one.links.forEach((link, i) => parts.push(...linkDrawn(link, left + i * step, middle, step)));
+    one.links.forEach((link, i) => parts.push(...linkDrawn(link, left + i * step, middle, step, looks)));
     parts.push(
         svg("circle", { cx: right + 20, cy: middle, r: 8, fill: ink() }),
         words(right + 36, middle + 4, ["receivers"], "start"),
     );
     parts.push(...back(one, left, right + 20, middle, down));
+    const shrunk = width > room && width <= SHRINK * room ? room : width;
     const name = `${one.caption}. ${one.varies.join("; ")}`;
     return svg(
         "svg",
         {
             viewBox: `0 0 ${width} ${down + 34}`,
-            width,
-            height: down + 34,
+            width: shrunk,
+            height: ((down + 34) * shrunk) / width,
             role: "img",
             "aria-label": name,
             class: space.isNarrow ? "path narrow" : "path",
@@ -127,14 +130,14 @@ function wayOf(sender: Path["senders"][number], one: Path): string {
 }
 
 /** A queue filling from the left, and the line that it feeds. */
-function linkDrawn(link: Link, x: number, middle: number, step: number): Child[] {
+function linkDrawn(link: Link, x: number, middle: number, step: number, looks: Looks): Child[] {
     const bars = [0, 1, 2, 3, 4].map((i) =>
         svg("rect", {
             x: x + 14 + i * 9,
             y: middle - 14,
             width: 6,
             height: 28,
-            fill: i > 1 ? "#0072B2" : faint(),
+            fill: i > 1 ? shown(looks.queue) : faint(),
         }),
     );
     const frame = `M${x + 8},${middle - 18} H${x + 62} V${middle + 18} H${x + 8}`;
@@ -149,8 +152,8 @@ function linkDrawn(link: Link, x: number, middle: number, step: number): Child[]
             stroke: ink(),
             "stroke-width": 3,
         }),
-        words(x + step / 2 + 34, middle - 26, [link.rate]),
-        words(x + step / 2 + 34, middle + 20, [link.name, link.queue, link.policer]),
+        words(x + step / 2 + 38, middle - 26, [link.rate]),
+        words(x + step / 2 + 38, middle + 20, [link.name, link.queue, link.policer]),
     ];
 }
 

@@ -2,7 +2,8 @@
 import { h, plain, scrolled, type Child } from "./dom";
 import { first, overtime } from "./overtime";
 import { path } from "./path";
-import { cdfs, repetitions, sweeps } from "./sweeps";
+import { repetitions } from "./repetitions";
+import { cdfs, sweeps } from "./sweeps";
 import { table } from "./table";
 import { themeButton } from "./theme";
 import type { Change, Origin, Report, Scoreboard } from "./types";
@@ -54,7 +55,7 @@ export function page(report: Report): HTMLElement[] {
             title: "Distributions",
             content: () => (report.cdfs.figures.length ? [cdfs(report)] : []),
         },
-        { id: "path", title: "Path", content: () => report.paths.map(path) },
+        { id: "path", title: "Path", content: () => report.paths.map((each) => path(each, report.looks)) },
         {
             id: "time",
             title: `Over time${one && `: ${one}`}`,
@@ -159,21 +160,27 @@ function comparison(report: Report): Child[] {
     return found.rows.map((row) => {
         const heads = [
             "figure",
+            ...others.map((name) => `${name} against ${reference}`),
             ...found.sides,
             "within",
-            ...others.map((name) => `${name} against ${reference}`),
         ];
         const lines = row.figures.map((one) =>
             h(
                 "tr",
                 {},
                 h("th", { scope: "row" }, one.name),
+                ...one.words.map((said) => h("td", { class: "word" }, word(said))),
                 ...one.values.map((value) => h("td", {}, text(value))),
                 h("td", {}, text(one.tolerance)),
-                ...one.words.map((said) => h("td", { class: "word" }, word(said))),
             ),
         );
-        const head = h("tr", {}, ...heads.map((name) => h("th", { scope: "col" }, name)));
+        const head = h(
+            "tr",
+            {},
+            ...heads.map((name, i) => {
+                return h("th", { scope: "col", class: i > others.length ? "" : "word" }, name);
+            }),
+        );
         const drawn = h("table", { "aria-label": row.case }, h("thead", {}, head), h("tbody", {}, ...lines));
         const summary = h(
             "summary",
@@ -190,10 +197,15 @@ function comparison(report: Report): Child[] {
 function changes(report: Report): Child[] {
     const found = report.changes;
     if (!found) return [];
-    const sign = (one: Change) => `${one.up ? "▲" : "▼"} ${one.change}`;
+    const varied = (report.table?.keys ?? []).filter((key) => key !== "folder");
+    const cases = varied.length ? [varied.map((key) => key.replace(/^path\./, "")).join(", ")] : [];
     const rows = (all: Change[]) =>
-        all.map((one) => [one.figure, one.flow, one.case, one.before, one.after, sign(one)]);
-    const heads = ["figure", "flow", "case", ...report.folders, "change"];
+        all.map((one) => [
+            ...[one.figure, one.flow],
+            ...(cases.length ? [one.case] : []),
+            ...[one.before, one.after, one.change],
+        ]);
+    const heads = ["figure", "flow", ...cases, ...report.folders, "change"];
     const drawn = (name: string, all: Change[]) => scrolled(name, plain("", heads, rows(all)));
     const only = [
         [found.only_before, report.folders[0]],
@@ -282,6 +294,12 @@ function origin(one: Origin): HTMLElement {
         h("p", {}, "To repeat it, with the scenario below in this file:"),
         code(one.command),
         h("details", {}, h("summary", {}, "Scenario"), code(one.scenario)),
-        h("details", {}, h("summary", {}, `Data of ${one.links.length} runs`), h("ul", {}, ...links), more),
+        h(
+            "details",
+            {},
+            h("summary", {}, `Data of ${one.links.length === 1 ? "one run" : `${one.links.length} runs`}`),
+            h("ul", {}, ...links),
+            more,
+        ),
     );
 }

@@ -1,7 +1,6 @@
 // The states of each flow's controller, a row per flow, on the time axis of the charts.
 import * as Plot from "@observablehq/plot";
-import { figure } from "./figure";
-import { key } from "./figure";
+import { figure, key, rowNames } from "./figure";
 import { h } from "./dom";
 import { shown } from "./theme";
 import type { Colour, Run } from "./types";
@@ -41,24 +40,25 @@ export function states(runs: Run[], several: boolean): HTMLElement | null {
         caption: isWhole
             ? ""
             : "Many changes: each part of the run shows the state that lasted longest in it.",
-        plot: (width) => ({
-            width,
-            height: 60 + rows.length * 30,
-            marginBottom: 40,
-            marginLeft: Math.min(width / 3, 12 + 7 * Math.max(...rows.map((row) => row.length))),
-            x: { label: "Time (s)", grid: true },
-            y: { label: null, domain: rows, padding: 0.2 },
-            color: { domain: [...colours.keys()], range: [...colours.values()].map(shown) },
-            marks: [
-                Plot.barX(stays, {
-                    y: "row",
-                    x1: "from",
-                    x2: "to",
-                    fill: "state",
-                    title: "state",
-                    insetLeft: 0,
-                }),
-            ],
-        }),
+        plot: (width) => {
+            const { high, above, marginLeft, y, marks } = rowNames(rows, width, 30);
+            return {
+                width,
+                height: 48 + rows.length * high,
+                marginTop: 8,
+                marginBottom: 40,
+                marginLeft,
+                x: { label: "Time (s)", grid: true, domain: [0, Math.max(...stays.map((one) => one.to))] },
+                y,
+                color: { domain: [...colours.keys()], range: [...colours.values()].map(shown) },
+                marks: [
+                    Plot.barX(stays, {
+                        ...{ y: "row", x1: "from", x2: "to", fill: "state", title: "state" },
+                        ...{ insetTop: 3 + above, insetBottom: 3 },
+                    }),
+                    ...marks,
+                ],
+            };
+        },
     });
 }

@@ -1,9 +1,9 @@
-// Figures of sweeps: lines and bars with intervals, heat maps; distributions; repetitions.
+// Figures of sweeps: lines and bars with intervals, heat maps; distributions.
 import * as Plot from "@observablehq/plot";
 import { choice, h } from "./dom";
 import { figure, key } from "./figure";
-import { faint, ink, isDark, paper, shown } from "./theme";
-import type { Cdf, Report, RepeatedRow, Vary, VaryForm } from "./types";
+import { faint, ink, shown } from "./theme";
+import type { Cdf, Looks, Report, Vary, VaryForm } from "./types";
 
 type Flat = {
     panel: string;
@@ -31,7 +31,7 @@ export function chosenOf<T>(
     return h("div", {}, all.length > 1 ? choice(label, all.map(named), show) : null, place);
 }
 
-export function sweeps(report: Pick<Report, "sweeps" | "dashes">): HTMLElement {
+export function sweeps(report: Pick<Report, "sweeps" | "looks">): HTMLElement {
     const named = (one: Vary) =>
         `${one.folder ? `${one.folder}: ` : ""}${one.title}${one.unit ? ` (${one.unit})` : ""}`;
     const notes = report.sweeps.notes.map((text) => h("p", { class: "note" }, text));
@@ -40,7 +40,7 @@ export function sweeps(report: Pick<Report, "sweeps" | "dashes">): HTMLElement {
             "div",
             {},
             ...one.forms.map((form) =>
-                form.form === "heat" ? heat(one, form) : vary(one, form, report.dashes),
+                form.form === "heat" ? heat(one, form) : vary(one, form, report.looks),
             ),
         );
     return h(
@@ -72,7 +72,7 @@ function table(points: Flat[]): string[][] {
     );
 }
 
-function vary(one: Vary, form: VaryForm, dashes: number[][]): HTMLElement {
+function vary(one: Vary, form: VaryForm, { dashes }: Looks): HTMLElement {
     const rows = new Map(form.panels.flatMap((panel) => panel.rows!).map((row) => [row.label, row]));
     const keys = [...rows.values()].map((row) => key(row.label, shown(row.colour), dashes[row.dash]));
     const isPanelled = form.panels.length > 1;
@@ -138,7 +138,7 @@ function axis(form: VaryForm, width: number): Plot.ScaleOptions {
     if (form.form === "bars" || !form.x.numeric)
         return { type: "band", domain: form.x.ticks, label: form.x.title, tickRotate: width < 500 ? -35 : 0 };
     const log = form.x.log && form.x.at.every((at) => at > 0);
-    return { type: log ? "log" : form.x.log ? "sqrt" : "linear", axis: null } as Plot.ScaleOptions;
+    return { type: log ? "log" : form.x.log ? "sqrt" : "linear", axis: null, inset: 8 } as Plot.ScaleOptions;
 }
 
 /** The values of the sweep below an axis of numbers. Plot's own axis leaves some out where the scale is logarithmic. */
@@ -229,8 +229,6 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
     );
     const largest = Math.max(...cells.map((cell) => cell.mean)) || 1;
     const smallest = Math.min(0, ...cells.map((cell) => cell.mean));
-    const text = (value: number) =>
-        Math.abs(value) < 1000 ? String(Number(value.toPrecision(3))) : value.toFixed(0);
     return figure({
         name: `${one.title}: ${form.y!.title} against ${form.x.title}`,
         heads: ["panel", form.x.title, form.y!.title, title(one), "low", "high", "repetitions"],
@@ -256,7 +254,8 @@ function heat(one: Vary, form: VaryForm): HTMLElement {
                     y: "y",
                     fy: "panel",
                     text: (cell) =>
-                        text(cell.mean) + (cell.n > 1 ? `\n±${text((cell.high - cell.low) / 2)}` : ""),
+                        cell.mean.toFixed(cell.n > 1 ? one.digits || 1 : one.digits) +
+                        (cell.n > 1 ? `\n±${((cell.high - cell.low) / 2).toFixed(one.digits || 1)}` : ""),
                     fill: (cell) =>
                         (cell.mean - smallest) / (largest - smallest || 1) < 0.6 ? "white" : "black",
                     fontSize: width < 500 ? 9 : 12,
@@ -278,11 +277,11 @@ export function cdfs(report: Report): HTMLElement {
         const last = Math.min(first + FACETS, one.panels.length);
         return one.panels.length > FACETS ? `${one.title}, combinations ${first + 1} to ${last}` : one.title;
     };
-    const draw = ({ one, first }: { one: Cdf; first: number }) => cdf(one, first, report.dashes);
+    const draw = ({ one, first }: { one: Cdf; first: number }) => cdf(one, first, report.looks);
     return h("div", {}, ...notes, chosenOf("Distribution of", pages, named, draw));
 }
 
-function cdf(one: Cdf, first: number, dashes: number[][]): HTMLElement {
+function cdf(one: Cdf, first: number, { dashes }: Looks): HTMLElement {
     const panels = one.panels.slice(first, first + FACETS);
     const lines = panels.flatMap((panel) => panel.lines.map((line) => ({ ...line, panel: panel.title })));
     const kinds = new Map(lines.map((line) => [line.label, line]));
@@ -306,13 +305,14 @@ function cdf(one: Cdf, first: number, dashes: number[][]): HTMLElement {
             const fy = (line: { panel: string }) => Math.floor(place.get(line.panel)! / columns);
             return {
                 width,
-                height: Math.ceil(panels.length / columns) * (panels.length === 1 ? 300 : 190) + 50,
+                height: Math.ceil(panels.length / columns) * (panels.length === 1 ? 300 : 190) + 74,
                 marginLeft: 44,
+                marginTop: 44,
                 marginBottom: 40,
                 x: { label: one.title, zero: true, grid: true },
                 y: { label: "Share", domain: [0, 1], grid: true },
                 fx: { axis: null },
-                fy: { axis: null },
+                fy: { axis: null, padding: 0.2 },
                 marks: [
                     ...lines.map((line) =>
                         Plot.line(
@@ -337,61 +337,15 @@ function cdf(one: Cdf, first: number, dashes: number[][]): HTMLElement {
                                 fx,
                                 fy,
                                 text: "panel",
-                                frameAnchor: "bottom-right",
-                                dx: -4,
-                                dy: -6,
+                                frameAnchor: "top-left",
+                                dy: -14,
                                 fill: ink(),
+                                fontWeight: 600,
                             },
-                            ...{ stroke: paper(), strokeWidth: 4, fontWeight: 600 },
                         },
                     ),
                 ],
             } as Plot.PlotOptions;
         },
-    });
-}
-
-export function repetitions(report: Report): HTMLElement {
-    const named = (one: { title: string }) => one.title;
-    return chosenOf("Figure", report.repeated, named, (one) => dots(one.title, one.rows));
-}
-
-function dots(name: string, rows: RepeatedRow[]): HTMLElement {
-    const label = (row: RepeatedRow) => [row.case, row.flow].filter(Boolean).join(" · ");
-    const every = rows.flatMap((row) =>
-        row.values.map((value) => ({ label: label(row), value, colour: shown(row.colour) })),
-    );
-    const wide = rows.filter((row) => row.interval !== null);
-    return figure({
-        name: `Every repetition: ${name}`,
-        heads: ["combination", "mean ± 95 % interval", "repetitions"],
-        rows: () => rows.map((row) => [label(row), row.text, row.values.join(", ")]),
-        caption:
-            "Dots are repetitions, the stroke is their mean, the line its 95 % interval (Student's t), cut at what is possible.",
-        plot: (width) => ({
-            width,
-            height: rows.length * 22 + 66,
-            marginBottom: 40,
-            marginLeft: Math.min(width * 0.45, 16 + 6.8 * Math.max(...rows.map((row) => label(row).length))),
-            x: { label: name, grid: true },
-            y: { label: null, domain: rows.map(label) },
-            marks: [
-                Plot.ruleY(wide, {
-                    y: label,
-                    x1: (row) => row.interval![0],
-                    x2: (row) => row.interval![1],
-                    stroke: ink(),
-                }),
-                Plot.tickX(rows, { y: label, x: "mean", stroke: ink(), strokeWidth: 2, inset: 3 }),
-                Plot.dot(every, {
-                    y: "label",
-                    x: "value",
-                    fill: "colour",
-                    r: 3.2,
-                    stroke: isDark() ? "#15181d" : "white",
-                    strokeWidth: 0.6,
-                }),
-            ],
-        }),
     });
 }

@@ -74,7 +74,7 @@ function sorted(data: Table, { by, down }: Sorting): TableRow[] {
 function drawn(data: Table, chosen: Set<string>, sorting: Sorting, sort: (by: string) => void): HTMLElement {
     const shownColumns = data.columns.map((one, i) => ({ one, i })).filter(({ one }) => chosen.has(one.name));
     const isNamed = new Set(data.rows.map((row) => row.scenario)).size > 1;
-    const heading = (by: string, text: string, hint = "") => {
+    const heading = (by: string, text: string, hint = "", kind = "") => {
         const order = sorting.by === by ? (sorting.down ? "descending" : "ascending") : "none";
         const sign = { none: "", ascending: " ▲", descending: " ▼" }[order];
         const button = h(
@@ -82,12 +82,12 @@ function drawn(data: Table, chosen: Set<string>, sorting: Sorting, sort: (by: st
             { type: "button", "data-by": by, title: hint, onclick: () => sort(by) },
             text + sign,
         );
-        return h("th", { scope: "col", "aria-sort": order }, button);
+        return h("th", { scope: "col", class: kind, "aria-sort": order }, button);
     };
     const heads = [
-        ...(isNamed ? [h("th", { scope: "col" }, "scenario")] : []),
-        ...data.keys.map((key) => heading(key, key.replace(/^path\./, ""))),
-        heading("flow", "flow"),
+        ...(isNamed ? [h("th", { scope: "col", class: "word" }, "scenario")] : []),
+        ...data.keys.map((key) => heading(key, key.replace(/^path\./, ""), "", "word")),
+        heading("flow", "flow", "", "word"),
         ...(data.repeated ? [h("th", { scope: "col" }, "n")] : []),
         ...shownColumns.map(({ one }) => heading(one.name, head(one), one.long)),
     ];

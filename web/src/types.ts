@@ -4,6 +4,15 @@
 export type Colour = [string, string];
 export type Numbers = (number | null)[];
 
+/** How lines look: dashes by number, and the colours of what is none of a flow. */
+export interface Looks {
+    dashes: number[][];
+    queue: Colour;
+    drops: Colour;
+    marks: Colour;
+    reference: Colour;
+}
+
 export interface Line {
     label: string;
     colour: Colour;
@@ -69,6 +78,8 @@ export interface Vary {
     folder: string;
     forms: VaryForm[];
     caption: string;
+    /** Decimals of its numbers. */
+    digits: number;
     most: number | null;
 }
 export interface Cdf {
@@ -146,7 +157,6 @@ export interface Change {
     before: string;
     after: string;
     change: string;
-    up: boolean;
 }
 export interface Changes {
     text: string;
@@ -201,7 +211,7 @@ export interface Report {
     version: number;
     title: string;
     made: string;
-    dashes: number[][];
+    looks: Looks;
     folders: string[];
     kind: "run" | "sweep" | "comparison" | "difference";
     /** The answer. */

@@ -34,8 +34,8 @@ QUIET = "#8a8a8a"
 
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 
-#: For what is no controller: a distribution of queues, drops, marks.
-BLUE, VERMILION, GREEN, GREY = "#005ac9", "#b3261e", "#0b7a75", "#777777"
+#: For what is no controller: drops, marks, bands of percentiles.
+VERMILION, GREEN, GREY = "#b3261e", "#0b7a75", "#777777"
 
 
 class Trait(NamedTuple):

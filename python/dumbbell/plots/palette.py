@@ -63,7 +63,7 @@ STATES = {
     "RENO": "#b8b8b8",
     "AVOIDANCE": "#c8b59a",
     "LOW_SPEED": "#c9a6d8",
-    "HIGH_SPEED": "#a6761d",
+    "HIGH_SPEED": "#cc9944",
     "RATE": "#9fd39f",
     "LOSS": "#b05a5a",
     "CLASSIC": "#dddddd",

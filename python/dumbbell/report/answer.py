@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from dumbbell import backends, comparison, units
+from dumbbell import comparison, units
 from dumbbell.judge.verdict import FAILS, HOLDS, UNCLEAR, UNJUDGED, Word
 from dumbbell.results.statistic import finite
 
 from . import trends, words
+from .gathered import ON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from .gathered import Gathered
 
-#: The key by which the runs of `dumbbell compare` differ.
-ON = "on"
 _WORDS: dict[Word, str] = {HOLDS: "agrees", FAILS: "differs", UNCLEAR: "unclear", UNJUDGED: "unjudged"}
 
 
@@ -57,7 +56,7 @@ def _compared(gathered: Gathered) -> dict[str, Any] | None:
         sides.setdefault(name, []).append(_with_vary(run.result, vary))
     if len(sides) < 2:
         return None
-    names = sorted(sides, key=lambda name: _began(name, sides[name]))
+    names = list(sides)
     start_s, end_s = gathered.window or (None, None)
     rows = list(comparison.compared({name: sides[name] for name in names}, start_s=start_s, end_s=end_s))
     return {
@@ -73,13 +72,6 @@ def _with_vary(run: Result, vary: dict[str, Any]) -> Result:
     plain = copy.copy(run)
     plain.manifest = replace(run.manifest, vary=vary)
     return plain
-
-
-def _began(name: str, runs: Sequence[Result]) -> tuple[str, int]:
-    """When a back end's runs began: the reference, which is the first, runs before the others."""
-    kinds = list(backends.KINDS)
-    plain = name.partition(":")[0]
-    return min(run.manifest.created for run in runs), kinds.index(plain) if plain in kinds else len(kinds)
 
 
 def _row(row: Comparison) -> dict[str, Any]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dumbbell.results.catalogue import Measured
 
 #: Version of the page's data.
-VERSION = 2
+VERSION = 3
 CHANGES_MOST = 400
 _NUMBER = re.compile(r"\d[\d.,]*")
 
@@ -43,7 +43,7 @@ def document(gathered: Gathered, out: Path) -> dict[str, Any]:
         "version": VERSION,
         "title": gathered.title,
         "made": origin_of_page(),
-        "dashes": [list(dash) for dash in looks.DASHES],
+        "looks": looks.of_page(),
         "folders": [folder.name for folder in gathered.folders],
         "kind": said["kind"],
         "verdict": said["sentences"],
@@ -122,7 +122,6 @@ def _changed(change: Change) -> dict[str, Any]:
         "figure": figure(change.name).heading,
         "before": mean_text(change.name, before), "after": mean_text(change.name, after),
         "change": change_text(change.name, change.difference),
-        "up": change.difference.mean > 0,
     }  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell import backends
 from dumbbell.errors import ResultError
 from dumbbell.plots import keys
 from dumbbell.plots.keys import FOLDER
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import Window
     from dumbbell.results.catalogue import Measured
     from dumbbell.results.load import Result
+
+#: The key by which the runs of `dumbbell compare` differ.
+ON = "on"
 
 
 class Folder(NamedTuple):
@@ -55,7 +59,7 @@ def gather(paths: Sequence[str | Path], *, start_s: float | None, end_s: float |
     folders = []
     for path, name in zip(map(Path, paths), names, strict=True):
         try:
-            runs = list(load(path))
+            runs = _reference_first(list(load(path)))
         except ResultError:
             if not (path / "scoreboard.json").is_file():
                 raise
@@ -67,6 +71,18 @@ def gather(paths: Sequence[str | Path], *, start_s: float | None, end_s: float |
     names_of_runs = ", ".join(dict.fromkeys(run.result.name for folder in folders for run in folder.runs))
     asked = None if start_s is None and end_s is None else (start_s or 0.0, inf if end_s is None else end_s)
     return Gathered(folders, title or names_of_runs or "The papers, reproduced", asked)
+
+
+def _reference_first(runs: list[Result]) -> list[Result]:
+    """The runs of `dumbbell compare` with those of its reference first, which ran before the others."""
+    began: dict[Any, tuple[str, int]] = {}
+    kinds = list(backends.KINDS)
+    for run in runs:
+        name = run.vary.get(ON)
+        plain = str(name).partition(":")[0]
+        place = kinds.index(plain) if plain in kinds else len(kinds)
+        began[name] = min(began.get(name, (run.manifest.created, place)), (run.manifest.created, place))
+    return sorted(runs, key=lambda run: began[run.vary.get(ON)])
 
 
 def _short(paths: Sequence[Path]) -> list[str]:

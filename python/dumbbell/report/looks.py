@@ -6,8 +6,9 @@ from typing import Any
 
 from dumbbell.plots import look
 
-#: Background of the page in the dark, and the contrast that a graphic needs against it (WCAG 2.2, 1.4.11).
-DARK, CONTRAST = "#15181d", 3.0
+#: Background of the page in the dark, and the contrast that a graphic needs against it (WCAG 2.2, 1.4.11); strokes as
+#: thin as those of drops need that of text (1.4.3).
+DARK, CONTRAST, CONTRAST_THIN = "#15181d", 3.0, 4.5
 
 #: Dashes of a canvas for `look.LINES`, multiples of the width of a line.
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 1.5), (1.2, 1.2), (6, 1.5, 1.2, 1.5))
@@ -19,22 +20,36 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-def on_dark(colour: str) -> str:
-    """The colour for a dark page: mixed with white until it has enough contrast.
+def on_dark(colour: str, contrast: float = CONTRAST) -> str:
+    """The colour for a dark page: mixed with white until it has enough contrast; a grey has as much as it has to white,
+    so that what is ink on paper is light in the dark, and no flow's dark shade.
 
-    >>> on_dark("#E69F00"), on_dark("#000000") > "#555555"
-    ('#E69F00', True)
+    >>> on_dark("#da7c03"), on_dark("#333333")
+    ('#da7c03', '#dadada')
     """
-    for step in range(21):
-        mixed = [round(part + (255 - part) * step / 20) for part in _parts(colour)]
-        if (_luminance(mixed) + 0.05) / (_luminance(_parts(DARK)) + 0.05) >= CONTRAST:
-            return colour if not step else "#" + "".join(f"{part:02x}" for part in mixed)
+    parts = _parts(colour)
+    wanted = max(contrast, look.contrast(colour)) if len(set(parts)) == 1 else contrast
+    for step in range(101):
+        mixed = "#" + "".join(f"{round(part + (255 - part) * step / 100):02x}" for part in parts)
+        if look.contrast(mixed, DARK) >= wanted:
+            return mixed
     return "#ffffff"
 
 
 def pair(colour: str) -> list[str]:
     """The colour for light and for dark pages."""
     return [colour, on_dark(colour)]
+
+
+def of_page() -> dict[str, Any]:
+    """What the page draws lines with: dashes by number, and the colours of what is no flow, as pictures have them."""
+    return {
+        "dashes": [list(dash) for dash in DASHES],
+        "queue": pair(look.NEUTRAL),
+        "drops": [look.VERMILION, on_dark(look.VERMILION, CONTRAST_THIN)],
+        "marks": [look.GREEN, on_dark(look.GREEN, CONTRAST_THIN)],
+        "reference": pair(look.QUIET),
+    }
 
 
 def symbol(marker: Any) -> str:
@@ -49,8 +64,3 @@ def dash(linestyle: Any) -> int:
 
 def _parts(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-
-
-def _luminance(parts: list[int]) -> float:
-    linear = [(c / 255) / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -111,7 +111,7 @@ def _lines(
         if pooled.size:
             drawn.append({
                 "label": group.label if group else "queue", "count": int(pooled.size),
-                "colour": looks.pair(colours[group] if group else look.BLUE), "dash": i % len(looks.DASHES),
+                "colour": looks.pair(colours[group] if group else look.NEUTRAL), "dash": i % len(looks.DASHES),
                 "at": numbers(np.percentile(pooled, np.linspace(0, 100, PERCENTILES))),
             })  # fmt: skip
     return drawn

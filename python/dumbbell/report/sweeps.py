@@ -92,7 +92,10 @@ def _named(collected: Collected, runs: Results, window: Window | None) -> dict[s
     """Title, unit and caption of a figure."""
     known = collected.metric
     most = finite(known.bound)
-    return {"title": known.long, "unit": known.axis_unit, "caption": _caption(collected, runs, window), "most": most}
+    return {
+        "title": known.long, "unit": known.axis_unit, "caption": _caption(collected, runs, window),
+        "digits": known.digits, "most": most,
+    }  # fmt: skip
 
 
 def _caption(collected: Collected, runs: Results, window: Window | None, *, marks: str = "whiskers:") -> str:

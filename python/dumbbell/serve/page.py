@@ -26,7 +26,7 @@ def known(version: str, room: Room, rooms: Rooms) -> dict[str, Any]:
     desk, keep = room.desk, room.keep
     return {
         "version": version,
-        "dashes": [list(dash) for dash in looks.DASHES],
+        "looks": looks.of_page(),
         "controllers": [
             {
                 "name": controller.name,

@@ -1,5 +1,5 @@
 // What the page asks of its server. The token goes along in a header, which no other site can send.
-import type { Report, Vary } from "../types";
+import type { Looks, Report, Vary } from "../types";
 
 const { token } = JSON.parse(document.getElementById("data")!.textContent!) as { token: string };
 
@@ -33,7 +33,7 @@ export interface Param {
 }
 export interface Known {
     version: string;
-    dashes: number[][];
+    looks: Looks;
     controllers: { name: string; summary: string; params: Param[]; presets: string[] }[];
     qdiscs: string[];
     gallery: { name: string; summary: string }[];

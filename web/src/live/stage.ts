@@ -5,7 +5,7 @@ import { key } from "../figure";
 import { CHARTS, legend, panel } from "../overtime";
 import { states } from "../states";
 import { ink, onTheme, scoped } from "../theme";
-import type { Run } from "../types";
+import type { Looks, Run } from "../types";
 import { cut } from "./coming";
 
 /** Simulated seconds per second; the last shows everything as it comes. */
@@ -51,7 +51,7 @@ export class Stage {
     private before = 0;
     private gone = () => {};
 
-    constructor(private readonly dashes: number[][]) {
+    constructor(private readonly looks: Looks) {
         this.pause.addEventListener("click", () => this.setPaused(!this.isPaused));
         this.speed.addEventListener("input", () => this.paced());
         this.rescale.title = "Axes stay as they are from run to run; this fits them to what is on screen";
@@ -149,9 +149,9 @@ export class Stage {
 
     /** A chart of the runs above that of the run before, on an axis that stays. */
     private panel(one: [string, string, string], shown: Run[]): Panel | null {
-        const made = panel(one, shown, this.dashes);
+        const made = panel(one, shown, this.looks);
         if (!made) return null;
-        const before = this.ghost && this.lastsAsLong(this.ghost) && panel(one, [this.ghost], this.dashes);
+        const before = this.ghost && this.lastsAsLong(this.ghost) && panel(one, [this.ghost], this.looks);
         const lines = made.series.filter((line) => line.row === undefined);
         const most = Math.max(0, ...lines.flatMap((line) => line.y.map((value) => value ?? 0)));
         const top = this.tops.get(one[0]);
@@ -183,6 +183,8 @@ export class Stage {
         this.shape = shape;
         const zoom = [...this.charted.values()].map((one) => one.zoom).find((one) => one) ?? null;
         const part = zoom && zoom.min < this.end ? zoom : null;
+        // Whoever reads a chart by keyboard goes on in the one that takes its place.
+        const read = [...this.charted].find(([, one]) => one.isRead)?.[0];
         this.charted.forEach((one) => one.end());
         this.charted = new Map(
             panels.flatMap((one) => (one ? [[one.name, new Charted(one, part)] as const] : [])),
@@ -192,10 +194,11 @@ export class Stage {
         this.gone = gone;
         const made = [...this.charted.values()].map((one) => one.element);
         this.place.replaceChildren(...made, ...(bands ? [bands] : []));
+        if (read) this.charted.get(read)?.focus();
         const before =
             this.ghost && this.lastsAsLong(this.ghost)
                 ? [key("pale: the run before", `${ink()}70`, [], 1.2)]
                 : [];
-        this.keys.replaceChildren(...legend(this.runs, this.dashes), ...before);
+        this.keys.replaceChildren(...legend(this.runs, this.looks), ...before);
     }
 }

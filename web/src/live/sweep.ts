@@ -2,7 +2,7 @@
 import { h } from "../dom";
 import { sweeps } from "../sweeps";
 import { scoped } from "../theme";
-import type { Vary } from "../types";
+import type { Looks, Vary } from "../types";
 import { api, type Known, type Problem, type Tables } from "./api";
 import { amount, written, type Sweepable } from "./fields";
 import { read, shownValue, taken, write } from "./scenario";
@@ -161,7 +161,7 @@ export class Growing {
     private isAsking = false;
     private isStale = false;
 
-    constructor(private readonly dashes: number[][]) {}
+    constructor(private readonly looks: Looks) {}
 
     /** A run more is finished: asks once more when the answer before is there, so that no slow page falls behind. */
     async grow(job: string, metric: string, isWanted: () => boolean): Promise<void> {
@@ -182,7 +182,7 @@ export class Growing {
     private show(figure: Vary): void {
         this.gone();
         const [made, gone] = scoped(() =>
-            sweeps({ sweeps: { figures: [figure], notes: [] }, dashes: this.dashes }),
+            sweeps({ sweeps: { figures: [figure], notes: [] }, looks: this.looks }),
         );
         this.gone = gone;
         this.element.replaceChildren(made);
