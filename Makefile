@@ -182,6 +182,7 @@ fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, 
 
 papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/papers (ID=all, FULL=1 for the papers' times and repetitions)
 	$(BIN)/dumbbell reproduce $(ID) $(if $(FULL),,--fast) --out out/papers --store out/runs
+	$(if $(filter all,$(ID)),cp out/papers/standing.md docs/papers/ && $(BIN)/python tools/papers_page.py out/papers/scoreboard.json)
 
 bench: $(STAMPS)/native ## Packets per CPU second beside ns-3, ns-2 and htsim in the same session (REPEATS=3; checkouts: NS3=DIR, HTSIM=DIR, bench/peers/*/README.md)
 	@tools/system-packages.sh ns2 || true

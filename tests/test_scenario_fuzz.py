@@ -12,7 +12,7 @@ from dumbbell.scenario.declare import Table, Variant
 from dumbbell.scenario.file import Flow, Host, Path, Record
 from dumbbell.scenario.routes import Ack, Link
 from dumbbell.scenario.schema import tables
-from dumbbell.scenario.source import _override
+from dumbbell.scenario.source import override
 
 WORDS = st.sampled_from(
     [
@@ -118,7 +118,7 @@ def test_any_text_gives_a_scenario_or_a_scenario_error(text: str) -> None:
 @settings(max_examples=300, deadline=None)
 def test_any_override_changes_the_tables_or_is_refused(text: str) -> None:
     try:
-        _override({"path": {"rate": "1Mbps"}, "flow": [{"cca": "cubic"}]}, text)
+        override({"path": {"rate": "1Mbps"}, "flow": [{"cca": "cubic"}]}, text)
     except ScenarioError:
         return
 

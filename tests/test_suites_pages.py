@@ -75,7 +75,7 @@ def test_the_example_for_scripts_has_the_form_and_the_verdict_of_its_claim() -> 
     name = f"{example['id']}#{claim['id']}"
     finding = findings.of(name)
     assert finding is not None
-    assert claim["finding"] == finding._asdict()
+    assert claim["finding"] == finding.as_json()
     assert (claim["verdict"], name in FAILS["kfoury2020", finding.bin]) == ("fails", True)
     tolerance = claims.Tolerance(**claim["tolerance"])
     told = next(one for one in suites.text_of(example["id"]).claims if one.id == claim["id"])

@@ -187,7 +187,7 @@ GROUPS = {
             has_signals=True,
         ),
         "papers": Command(
-            "list the figures and tables of papers that can be reproduced",
+            "say what the papers conclude and whether it holds, or list their figures and tables",
             add_papers,
             "papers:main",
             ("dumbbell papers", "dumbbell papers kfoury2020 --json"),

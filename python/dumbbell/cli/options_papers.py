@@ -36,7 +36,11 @@ def _factor(text: str) -> float:
 
 def add_papers(listed: argparse.ArgumentParser) -> None:
     """Of `dumbbell papers`."""
-    listed.add_argument("id", metavar="ID", nargs="*", help="only these papers or figures")
+    listed.add_argument(
+        "id", metavar="ID", nargs="*",
+        help="list the figures of these papers: all, kfoury2020, kfoury2020/fig14a (default: whether the conclusions of"
+        " the papers hold)",
+    )  # fmt: skip
     listed.add_argument("--json", action="store_true", help="print one JSON object per figure and line")
 
 

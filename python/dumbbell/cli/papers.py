@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import api, suites
 
+from .output import note
 from .status import OK
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ _COLOURS = {"holds": "green", "fails": "red", "unclear": "yellow", "unjudged": "
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """List the figures and tables."""
+    """Say what each paper concludes and whether it holds, or list the figures and tables of some."""
     from dumbbell.suites import text_of
+
+    if not arguments.id and not arguments.json:
+        return _conclusions()
 
     texts = [text_of(name) for name in suites.chosen(arguments.id or ["all"])]
     if arguments.json:
@@ -44,6 +48,32 @@ def main(arguments: argparse.Namespace) -> int:
     for text in texts:
         table.add_row(text.id, str(len(text.claims)), text.title)
     console().print(table)
+    return OK
+
+
+def _conclusions() -> int:
+    """Print whether the papers' conclusions hold: a row for each."""
+    from rich import box
+    from rich.table import Table
+
+    from dumbbell.suites import conclusions
+    from dumbbell.suites.folders import shipped
+
+    from .table import console
+
+    kept = conclusions.stored()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False)
+    for head in ("paper", "says", "", "claims"):
+        table.add_column(head, justify="right" if head == "claims" else "left", no_wrap=head in ("paper", ""))
+    for suite in shipped():
+        for one in conclusions.of_suite(suite):
+            word, held, judged = conclusions.stands(suite, one, kept["claims"])
+            colour = _COLOURS.get(word, "yellow")
+            table.add_row(f"{suite} {one.id}", one.text, f"[{colour}]{word}[/]", f"{held}/{judged}")
+    console().print(table)
+    how = "" if kept["profile"] == "full" else f", with --{kept['profile']}"
+    note(f"verdicts of {kept['date']}, commit {kept['commit']}{how}; docs/papers/against-linux.md has ours and Linux's")
+    note("papers kfoury2020 lists the figures of a paper; reproduce kfoury2020/fig14b runs one")
     return OK
 
 

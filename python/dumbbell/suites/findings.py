@@ -13,7 +13,7 @@ the evidence again.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError
 from dumbbell.scenario.declare import Each, Table, key
@@ -49,6 +49,10 @@ class Finding(NamedTuple):
     """Commands that measure the evidence again."""
     scale: str = ""
     """Of ``scaled``: what was smaller than in the paper."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As `dumbbell reproduce --json` prints it, without what it lacks."""
+        return {name: list(value) if name == "run" else value for name, value in self._asdict().items() if value}
 
 
 class Written(Table):

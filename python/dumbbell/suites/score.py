@@ -87,7 +87,7 @@ def entry_json(entry: Judged, figure: Path | None = None) -> dict[str, Any]:
     claims = []
     for verdict in entry.verdicts:
         finding = findings.of(f"{entry.text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
-        claims.append({**verdict.as_json(), **({"finding": finding._asdict()} if finding else {})})
+        claims.append({**verdict.as_json(), **({"finding": finding.as_json()} if finding else {})})
     return {
         "id": entry.text.id,
         "figure": str(figure) if figure else None,
