@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from conftest import ROOT, Cli
 from dumbbell import suites
 from dumbbell.errors import ScenarioError
 from dumbbell.scenario.declare import build
@@ -16,9 +17,6 @@ from dumbbell.suites import conclusions
 from dumbbell.suites.conclusions import Conclusion
 from dumbbell.suites.folders import shipped
 
-from .conftest import Cli
-
-ROOT = Path(__file__).resolve().parents[1]
 EVERY = [(suite, one) for suite in shipped() for one in conclusions.of_suite(suite)]
 
 
@@ -82,7 +80,7 @@ def test_the_page_says_what_the_data_says() -> None:
 
 
 def test_papers_answers_in_one_screen_whether_the_findings_hold(cli: Cli) -> None:
-    done = cli("papers", columns=160)
+    done = cli("papers")
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) < 60
     assert "kfoury2020 6" in done.stdout

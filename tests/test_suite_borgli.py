@@ -92,8 +92,8 @@ def test_what_stands_in_a_queue_of_ten_gigabits_is_counted_in_bdp(tmp_path: Path
     assert fabric.queue_occupancy(run, None) == pytest.approx(wanted, rel=0.05)
 
 
-def test_what_cannot_be_run_is_listed_with_its_reason() -> None:
+def test_what_cannot_be_judged_is_listed_with_its_reason() -> None:
     unjudged = suites.entry_of("gomez_fabric/exp-bw-cdf").unjudged
     assert set(unjudged) == {one.id for one in claims.of_suite("gomez_fabric")["gomez_fabric/exp-bw-cdf"].claims}
-    assert not list(suites.entry_of("gomez_fabric/exp-aqm").cases(FULL))
+    assert {case.series for case in suites.entry_of("gomez_fabric/exp-aqm").cases(FULL)} >= {"FQ-CoDel", "CAKE"}
     assert suites.entry_of("gomez_fabric/exp-aqm").choices

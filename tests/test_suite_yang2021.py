@@ -12,7 +12,8 @@ import dumbbell
 from dumbbell import suites
 from dumbbell.results.load import Result
 from dumbbell.suites import claims
-from dumbbell.suites.table import FULL, Case, Point, Table
+from dumbbell.suites.places import Case
+from dumbbell.suites.table import FULL, Point, Table
 from dumbbell.suites.yang2021 import readings
 
 CUBIC, BBRV1, BBRV2 = (

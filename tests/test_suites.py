@@ -18,7 +18,8 @@ from dumbbell.suites import claims, findings, judge, measure, score
 from dumbbell.suites.book import Book
 from dumbbell.suites.changed import Changed, scaled
 from dumbbell.suites.claims import Claim
-from dumbbell.suites.table import FAST, FULL, Case, Reading, SuiteError, Table, by_place, matches
+from dumbbell.suites.places import Case, SuiteError, matches
+from dumbbell.suites.table import FAST, FULL, Reading, Table, by_place
 
 
 def claim(kind: str, **given: Any) -> Claim:

@@ -14,7 +14,8 @@ from dumbbell.suites import score
 from dumbbell.suites.book import Book
 from dumbbell.suites.changed import Changed, has_scalable_flows, scaled
 from dumbbell.suites.measure import is_of_a_flow
-from dumbbell.suites.table import FAST, Case
+from dumbbell.suites.places import Case
+from dumbbell.suites.table import FAST
 
 
 def cases(name: str, *overrides: str) -> list[Case]:

@@ -11,7 +11,8 @@ from typing import Any
 from dumbbell.errors import wrong
 from dumbbell.suites import chosen, entry_of, ids, text_of
 from dumbbell.suites.folders import shipped
-from dumbbell.suites.table import FAST, Case
+from dumbbell.suites.places import Case
+from dumbbell.suites.table import FAST
 
 
 def papers() -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ from dumbbell.suites import entry_of, text_of
 
 from .changed import UNCHANGED, Changed, has_scalable_flows
 from .judge import Verdict, judge, not_run
-from .table import Point, SuiteError, Table
+from .places import SuiteError
+from .table import Point, Table
 
 if TYPE_CHECKING:
     from dumbbell.runs.execute import Watcher
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from dumbbell.runs.store import Store
 
     from .claims import Claim, Text
-    from .table import Case, Profile
+    from .places import Case
+    from .table import Profile
 
 
 class Judged(NamedTuple):

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from .claims import Claim
     from .draw import Draw
-    from .table import Column, Place, Table
+    from .places import Place
+    from .table import Column, Table
 
 
 class Cell(NamedTuple):

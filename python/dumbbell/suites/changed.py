@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.scenario import source
 
-from .table import Case, SuiteError, matches
+from .places import Case, SuiteError, matches
 
 if TYPE_CHECKING:
-    from .table import Place
+    from .places import Place
 
 _QUANTITY = re.compile(r"([0-9.]+)\s*([A-Za-z]+)")
 

@@ -8,11 +8,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from .claims import Read
-from .table import Line, Reading, SuiteError, by_place
+from .places import SuiteError
+from .table import Line, Reading, by_place
 
 if TYPE_CHECKING:
     from .claims import Claim
-    from .table import Place, Table, Tables
+    from .places import Place
+    from .table import Table, Tables
 
 
 def _over(value: float, other: float) -> float:

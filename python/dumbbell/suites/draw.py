@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import controllers
 from dumbbell.plots import lettering, look, style, ticks
 
-from .table import Reading, Table, matches
+from .places import matches
+from .table import Reading, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

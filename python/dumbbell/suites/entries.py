@@ -29,7 +29,8 @@ from .compared import line_of
 from .folders import Suite, shipped, tables
 from .measure import metric
 from .panels import PANELS, Cells, Page, page
-from .table import Case, Entry, Line, Profile
+from .places import Case
+from .table import Entry, Line, Profile
 from .words import ANY_TABLE, ANYTHING, TABLES, TEXT, TEXTS, WORDS
 
 if TYPE_CHECKING:

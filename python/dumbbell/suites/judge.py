@@ -15,13 +15,15 @@ from dumbbell.judge import HOLDS, UNJUDGED, Order, Trend, Within, Word
 from dumbbell.judge.questions import together
 
 from .compared import readings
-from .table import Reading, SuiteError, by_place
+from .places import SuiteError
+from .table import Reading, by_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .claims import Claim, Tolerance
-    from .table import Place, Table, Tables
+    from .places import Place
+    from .table import Table, Tables
 
 
 class Verdict(NamedTuple):

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from dumbbell.errors import ScenarioError
 from dumbbell.results.statistic import Sample
 
 from .measure import Metric, is_of_a_flow, metric
+from .places import Case, Place, SuiteError, matches
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from .claims import Text
 
 _EXPRESSION = re.compile(r"(min|max)\((.+)\)")
-
-Place = Mapping[str, Any]
-"""Where a case stands on the axes of its figure: ``{"buffer_bdp": 0.1}``."""
 
 
 class Profile(NamedTuple):
@@ -48,16 +45,6 @@ class Profile(NamedTuple):
 FULL, FAST, QUICK = Profile("full"), Profile("fast"), Profile("quick", ("fast",))
 PROFILES = {profile.name: profile for profile in (FULL, FAST, QUICK)}
 """The profiles by their names. What `QUICK` has is for a first look: `dumbbell demo`."""
-
-
-class Case(NamedTuple):
-    """One set-up of an entry."""
-
-    series: str | None
-    """The line of the figure that all of its flows belong to; None where the lines are the flows' names."""
-    at: Place
-    scenario: dict[str, Any]
-    """The tables of a scenario file, with one value per key; `name` is given to it."""
 
 
 class Column(NamedTuple):
@@ -257,13 +244,6 @@ class Table:
         return readings
 
 
-class SuiteError(ScenarioError):
-    """Mismatch in a suite: a claim or picture, and the runs of its entry."""
-
-    def __init__(self, problem: str) -> None:
-        super().__init__("", problem)
-
-
 def merged(parts: Sequence[Sequence[Reading]], pick: Callable[[list[float]], float]) -> list[Reading]:
     """Readings of several lines as one: at each place that all have, the picked one by its mean, with its values."""
     readings = []
@@ -290,25 +270,3 @@ def _beside(first: Reading, part: Sequence[Reading]) -> Reading | None:
     return next(
         (reading for reading in same if reading.inside == first.inside or not (reading.inside and first.inside)), None
     )
-
-
-def matches(at: Place, wanted: Mapping[str, Any]) -> bool:
-    """True if a place meets the conditions: ``key: value``, ``key: [values]``, ``key_min``, ``key_max``.
-
-    >>> matches({"buffer_bdp": 2}, {"buffer_bdp_min": 1}), matches({"buffer_bdp": 2}, {"buffer_bdp": [1, 4]})
-    (True, False)
-    """
-    for key, value in wanted.items():
-        if key in at:
-            allowed = value if isinstance(value, list) else [value]
-            if at[key] not in allowed:
-                return False
-        elif key.endswith("_min") and key[:-4] in at:
-            if at[key[:-4]] < value:
-                return False
-        elif key.endswith("_max") and key[:-4] in at:
-            if at[key[:-4]] > value:
-                return False
-        else:
-            raise SuiteError(f"no axis {key} at {dict(at)}")
-    return True

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from dumbbell.results.load import Result
     from dumbbell.results.statistic import Column
 
-    from .table import Place, Table
+    from .places import Place
+    from .table import Table
 
 Series = Callable[["Result", int], "tuple[Column, Column]"]
 """Times in s, and values, of one flow."""
