@@ -67,9 +67,7 @@ def keep(board: dict[str, Any]) -> None:
 
 def page() -> str:
     """The page."""
-    kept = conclusions.stored()
-    how = "" if kept["profile"] == "full" else f" with `--{kept['profile']}`"
-    parts = [INTRODUCTION, f"Verdicts of {kept['date']}, commit {kept['commit']}{how}.\n"]
+    parts = [INTRODUCTION, f"{conclusions.made()}.\n"]
     for suite in shipped().values():
         listed = conclusions.of_suite(suite.name)
         if listed:
@@ -90,7 +88,7 @@ def _failing(suite: str) -> list[str]:
     verdicts = conclusions.stored()["claims"]
     groups: dict[findings.Finding, list[str]] = {}
     for claim, finding in findings.of_suite(suite).items():
-        if finding.bin in ("linux", "scaled") and verdicts.get(claim) == "fails":
+        if finding.bin in findings.ON_LINUX and verdicts.get(claim) == "fails":
             groups.setdefault(finding, []).append(claim)
     if not groups:
         return []

@@ -61,18 +61,17 @@ def _conclusions() -> int:
 
     from .table import console
 
-    kept = conclusions.stored()
+    verdicts = conclusions.stored()["claims"]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for head in ("paper", "says", "", "claims"):
         table.add_column(head, justify="right" if head == "claims" else "left", no_wrap=head in ("paper", ""))
     for suite in shipped():
         for one in conclusions.of_suite(suite):
-            word, held, judged = conclusions.stands(suite, one, kept["claims"])
+            word, held, judged = conclusions.stands(suite, one, verdicts)
             colour = _COLOURS.get(word, "yellow")
             table.add_row(f"{suite} {one.id}", one.text, f"[{colour}]{word}[/]", f"{held}/{judged}")
     console().print(table)
-    how = "" if kept["profile"] == "full" else f", with --{kept['profile']}"
-    note(f"verdicts of {kept['date']}, commit {kept['commit']}{how}; docs/papers/against-linux.md has ours and Linux's")
+    note(f"{conclusions.made()}; docs/papers/against-linux.md has the evidence from Linux")
     note("papers kfoury2020 lists the figures of a paper; reproduce kfoury2020/fig14b runs one")
     return OK
 

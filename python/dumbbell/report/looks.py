@@ -42,7 +42,7 @@ def pair(colour: str) -> list[str]:
 
 
 def of_page() -> dict[str, Any]:
-    """What the page draws lines with: dashes by number, and the colours of what is no flow, as pictures have them."""
+    """Return the dash patterns by number, and the colours of queue, drops, marks and references, as in pictures."""
     return {
         "dashes": [list(dash) for dash in DASHES],
         "queue": pair(look.NEUTRAL),

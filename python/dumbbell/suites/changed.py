@@ -1,4 +1,4 @@
-"""What a reader changes of the entries of a suite: the scale, keys of the scenario, repetitions, the places that run.
+"""Changes that a reader asks for when a suite runs: the scale, keys of scenarios, repetitions, some places alone.
 
 Whatever is made of changed runs says so, in the words of `Changed.told`; `Changed.options` are those of the command.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
@@ -21,11 +22,11 @@ _QUANTITY = re.compile(r"([0-9.]+)\s*([A-Za-z]+)")
 
 
 class Changed(NamedTuple):
-    """What a reader changes; nothing unless given."""
+    """The changes; none by default."""
 
     scale: float = 1.0
-    """What rates are multiplied with, for back ends that do not carry the paper's; buffers in BDP follow. The number
-    of flows follows too, where it can in all cases of an entry; otherwise sizes and rates of flows do."""
+    """Factor on rates, for back ends that cannot carry the paper's; buffers in BDP follow. It applies to the number of
+    flows too if that gives whole numbers in all cases of an entry, and to sizes and rates of flows if not."""
     overrides: tuple[str, ...] = ()
     """Keys of all scenarios with their values: ``host.ecn=true``."""
     at: Mapping[str, Any] = {}
@@ -35,7 +36,7 @@ class Changed(NamedTuple):
     def of(
         cls, scale: float = 1.0, overrides: Iterable[str] = (), repetitions: int | None = None, at: Iterable[str] = ()
     ) -> Changed:
-        """What options say; raises ScenarioError for one that has no value."""
+        """Read the options of `dumbbell reproduce`; raises ScenarioError for one without a value."""
         more = () if repetitions is None else (f"repetitions={repetitions}",)
         return cls(scale, (*overrides, *more), dict(_axis(text) for text in at))
 
@@ -48,12 +49,12 @@ class Changed(NamedTuple):
         words = [] if self.scale == 1 else [f"--scale {self.scale:g}"]
         for text in self.overrides:
             key, _, value = text.partition("=")
-            words.append(f"--repetitions {value}" if key == "repetitions" else f"--set {_quoted(text)}")
-        return words + [f"--at {_quoted(f'{axis}={_listed(value)}')}" for axis, value in self.at.items()]
+            words.append(f"--repetitions {value}" if key == "repetitions" else f"--set {quote(text)}")
+        return words + [f"--at {quote(f'{axis}={_listed(value)}')}" for axis, value in self.at.items()]
 
     @property
     def told(self) -> str:
-        """What is changed, in words; empty where nothing is."""
+        """The changes in words; empty if there are none."""
         said = []
         if self.scale != 1:
             said.append(f"run at {self.scale:g} of the paper's rates and drawn at the paper's scale")
@@ -96,16 +97,17 @@ def override(tables: dict[str, Any], overrides: Sequence[str]) -> None:
     """Set keys of the tables of a scenario; raises ScenarioError for one that varies or names the line."""
     for text in overrides:
         key = text.partition("=")[0].strip()
-        if isinstance(_value(tables, key), list) and key != "flow":
+        if isinstance(value_at(tables, key), list) and key != "flow":
             raise ScenarioError("--set", f"{key} varies in the figure; --at AXIS=VALUE runs some of its places")
         if key.rpartition(".")[2] in ("cca", "name"):
             raise ScenarioError("--set", f"{key} makes the line of the figure what it is: wanted another key")
         source.override(tables, text)
-        if isinstance(_value(tables, key), list):
+        if isinstance(value_at(tables, key), list):
             raise ScenarioError("--set", f"{key} has several values; wanted one: the places of a figure are its own")
 
 
-def _value(tables: Any, key: str) -> Any:
+def value_at(tables: Any, key: str) -> Any:
+    """The value of a key such as ``flow[0].count``; None where there is none."""
     for step in re.split(r"[.\[]", key.replace("]", "")):
         if isinstance(tables, Mapping):
             tables = tables.get(step)
@@ -156,18 +158,16 @@ def _axis(text: str) -> tuple[str, Any]:
     if not axis or not equals or not values:
         raise ScenarioError("--at", f'got "{text}", wanted AXIS=VALUE[,VALUE...], such as buffer_bdp=1,10')
     if axis.endswith(("_min", "_max")):
-        return axis, _number(values)
-    return axis, [_number(value) for value in values.split(",")]
+        return axis, _read(values)
+    return axis, [_read(value) for value in values.split(",")]
 
 
-def _number(text: str) -> Any:
+def _read(text: str) -> Any:
+    """A value as TOML has it; any other text stands for itself."""
     try:
-        return int(text)
-    except ValueError:
-        try:
-            return float(text)
-        except ValueError:
-            return text
+        return source.one_value(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _bare(axis: str) -> str:
@@ -178,9 +178,3 @@ def _listed(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{axis}={_listed(places)}" for axis, places in value.items())
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _quoted(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)

@@ -84,6 +84,13 @@ def stored() -> Mapping[str, Any]:
     return kept
 
 
+def made() -> str:
+    """Say of which run the stored verdicts are."""
+    kept = stored()
+    how = "" if kept["profile"] == "full" else f", with --{kept['profile']}"
+    return f"Verdicts of {kept['date']}, commit {kept['commit']}{how}"
+
+
 def stands(suite: str, conclusion: Conclusion, verdicts: Mapping[str, str]) -> Stands:
     """How a conclusion stands by these verdicts."""
     words = {claim: verdicts.get(f"{suite}/{claim}", UNJUDGED) for claim in conclusion.claims}

@@ -23,7 +23,7 @@ from dumbbell.scenario.declare import Sub, Table, build, key, raw, replaced
 from dumbbell.scenario.file import Scenario, from_dict
 from dumbbell.scenario.plain_kinds import SWITCH
 
-from .changed import override
+from .changed import override, value_at
 from .claims import Read, of_suite
 from .compared import line_of
 from .folders import Suite, shipped, tables
@@ -384,11 +384,9 @@ def _along(at: _Along, case: plan.Case, scenario: Scenario) -> Any:
 
 def _number(path: str, written: Any) -> float:
     """The number of a key's value: 0.1 of ``0.1bdp``."""
-    for step in re.split(r"[.\[]", path.replace("]", "")):
-        try:
-            written = written[int(step)] if step.isdigit() else written[step]
-        except (KeyError, IndexError):
-            raise wrong("at", path, "a key that the runs have") from None
+    written = value_at(written, path)
+    if written is None:
+        raise wrong("at", path, "a key that the runs have")
     number = _NUMBER.match(str(written))
     if number is None or isinstance(written, (Mapping, list)):
         raise wrong("at", path, f"a key whose value is a number, with or without a unit; it is {written!r}")

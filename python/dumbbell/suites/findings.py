@@ -39,6 +39,10 @@ BINS = {
 }
 
 
+#: The bins of what fails on real Linux too.
+ON_LINUX = ("linux", "scaled")
+
+
 class Finding(NamedTuple):
     """Why claims do not hold."""
 

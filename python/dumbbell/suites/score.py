@@ -92,7 +92,7 @@ def entry_json(entry: Judged, figure: Path | None = None) -> dict[str, Any]:
         "id": entry.text.id,
         "figure": str(figure) if figure else None,
         "scale": entry.table.scale,
-        "changed": entry.table.changed.options if entry.table.changed else [],
+        "changed": entry.table.changed.options,
         "claims": claims,
     }
 
@@ -188,7 +188,7 @@ def _command(entry: Judged, profile: Profile) -> str:
     table = entry.table
     words = ["dumbbell reproduce", entry.text.id]
     words += [] if profile.is_full else [f"--{profile.name}"]
-    words += table.changed.options if table.changed else []
+    words += table.changed.options
     words += [] if table.kind == "sim" else [f"--on {table.kind}"]
     words += [] if table.beside is None else [f"--beside {table.beside.kind}"]
     return " ".join(words)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dumbbell.results.statistic import Sample
 
+from .changed import UNCHANGED, Changed
 from .measure import Metric, is_of_a_flow, metric
 from .places import Case, Place, SuiteError, matches
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from dumbbell.results.load import Result
 
-    from .changed import Changed
     from .claims import Text
 
 _EXPRESSION = re.compile(r"(min|max)\((.+)\)")
@@ -146,7 +146,7 @@ class Table:
         points: Sequence[Point],
         *,
         kind: str = "sim",
-        changed: Changed | None = None,
+        changed: Changed = UNCHANGED,
         has_scaled_flows: bool = False,
     ) -> None:
         self.text, self.id, self.entry, self.points, self.kind = text, text.id, entry, list(points), kind
@@ -165,7 +165,7 @@ class Table:
     @property
     def scale(self) -> float:
         """What the rates are multiplied with."""
-        return self.changed.scale if self.changed else 1.0
+        return self.changed.scale
 
     def lines(self) -> list[str]:
         """Names of the lines, in the order of the cases, then of the flows within a run."""
