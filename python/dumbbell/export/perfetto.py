@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError
 from dumbbell.plots import groups
-from dumbbell.plots.states import stays_of
 from dumbbell.results.columns import queue_column, sample_column
+from dumbbell.results.stays import stays_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 from zlib import crc32
 
 from dumbbell.errors import ResultError
+from dumbbell.results.stays import stays_of
 from dumbbell.results.windows import chosen_flows
 
 from . import captions, groups, lettering, palette, reading, series, style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
@@ -108,21 +109,3 @@ def colours_of(met: list[str]) -> dict[str, str]:
         for name in dict.fromkeys(met)
         if name not in palette.STATES
     }
-
-
-def stays_of(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:
-    """State, and the seconds from and until which it lasted."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    events = result.events
-    tells = pc.is_in(events["kind"], pa.array(["cca_state", "stop", "complete"]))
-    mine = events.filter(pc.and_(pc.equal(events["flow"], flow), tells))
-    state, since = "", 0.0
-    for row in mine.select(["t_ns", "kind", "note"]).to_pylist():
-        now = row["t_ns"] / 1e9
-        if state:
-            yield state, since, now
-        state, since = (row["note"] or "") if row["kind"] == "cca_state" else "", now
-    if state:
-        yield state, since, result.plan.duration_s

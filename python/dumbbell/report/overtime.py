@@ -14,7 +14,8 @@ from dumbbell.plots import groups, reading, series
 from dumbbell.plots.goodput import bin_of, series_of
 from dumbbell.plots.keys import FOLDER
 from dumbbell.plots.queue import columns_of
-from dumbbell.plots.states import colours_of, stays_of
+from dumbbell.plots.states import colours_of
+from dumbbell.results.stays import stays_of
 from dumbbell.units import ETHERNET_BYTES
 
 from . import looks
