@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, get_args
 
+from dumbbell import units
 from dumbbell.errors import ScenarioError, wrong
-from dumbbell.results.catalogue import canonical, figure, of_bottleneck
+from dumbbell.results.catalogue import Figure, canonical, figure, of_bottleneck
 
 from .questions import Bound, Precision, Sign
 
@@ -38,19 +39,43 @@ def bound(text: str, at: str = "--where") -> Bound:
             f'got "{text}", wanted COLUMN OP NUMBER, such as "utilization >= 95%"; OP is one of:'
             f" {' '.join(get_args(Sign))}",
         )
-    name, number, percent = canonical(match[1], at), match[3], match[4]
-    known, value = figure(name), float(number)
-    if percent and (known.unit not in ("", "%") or not known.digits):
-        raise ScenarioError(
-            at, f'got "{text}", wanted a number{known.unit and f" in {known.unit}"}: {name} is no fraction'
-        )
-    if known.scale > 1 and not percent and 0 < abs(value) < 1:
-        meant = f'"{number}%" or "{known.scale * value:g}%"'
-        raise ScenarioError(at, f'got "{text}", wanted {meant}: {name} is percent in tables, a fraction in JSON')
-    if known.is_fraction and not percent and value > 1:
-        raise ScenarioError(at, f'got "{text}", wanted "{value / 100:g}" or "{value:g}%": {name} is at most 1')
     sign: Sign = match[2]  # type: ignore[assignment]
-    return Bound(name, sign, value / (100 if percent else known.scale))
+    name = canonical(match[1], at)
+    return Bound(name, sign, amount(name, float(match[3]), match[4], text, at))
+
+
+def amount(name: str, value: float, unit: str, text: str, at: str) -> float:
+    """A number of a figure as metrics compute it: `unit` is what stands behind it, that of tables if nothing does.
+    Raises ScenarioError with the whole `text` for one that can be meant in two ways.
+    """
+    known = figure(name)
+    if unit == "%":
+        if known.unit not in ("", "%") or not known.digits:
+            raise ScenarioError(
+                at, f'got "{text}", wanted a number{known.unit and f" in {known.unit}"}: {name} is no fraction'
+            )
+        return value / 100
+    if unit:
+        return _converted(known, value, unit, text, at)
+    if known.scale > 1 and 0 < abs(value) < 1:
+        meant = f'"{value:g}%" or "{known.scale * value:g}%"'
+        raise ScenarioError(at, f'got "{text}", wanted {meant}: {name} is percent in tables, a fraction in JSON')
+    if known.is_fraction and value > 1:
+        raise ScenarioError(at, f'got "{text}", wanted "{value / 100:g}" or "{value:g}%": {name} is at most 1')
+    return value / known.scale
+
+
+def _converted(known: Figure, value: float, unit: str, text: str, at: str) -> float:
+    """A number with a unit of its own, in that of the figure."""
+    try:
+        if known.unit in ("ms", "s"):
+            return units.span_ns(f"{value:g}{unit}") / {"ms": 1e6, "s": 1e9}[known.unit]
+        if known.unit == "Mbit/s":
+            return value if unit == "Mbit/s" else units.rate_bps(f"{value:g}{unit}") / 1e6
+    except units.UnitError as error:
+        raise ScenarioError(at, f'got "{text}", wanted {error} behind {known.name}') from None
+    in_unit = f"in {known.unit}" if known.unit else "without a unit"
+    raise ScenarioError(at, f'got "{text}", wanted a number {in_unit}, got {value:g}{unit}')
 
 
 def precision(text: str, at: str = "--until") -> Precision:

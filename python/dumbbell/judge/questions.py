@@ -20,6 +20,7 @@ Sign = Literal[">=", "<=", ">", "<", "==", "!="]
 
 #: Reasons of a joined verdict that are written out.
 _REASONS = 3
+_NONE = Tolerance()
 
 
 def missing(sample: Sample, name: str) -> Verdict | None:
@@ -39,21 +40,7 @@ class Bound(NamedTuple):
 
     def judge(self, sample: Sample) -> Verdict:
         """Hold the mean of the repetitions against the number."""
-        absent = missing(sample, self.name)
-        if absent is not None:
-            return absent
-        measured = sample.interval
-        above = measured.mean - self.value
-        if self.sign in ("==", "!="):
-            word = decide(Interval(above, measured.half_width, measured.n), 0.0)
-            word = word if self.sign == "==" else _OPPOSITE[word]
-            margin = -abs(above) if self.sign == "==" else abs(above) or -1.0
-            return Verdict(word, measured, margin, "" if word == HOLDS else self._reason(measured))
-        margin = above if self.sign.startswith(">") else -above
-        word = decide_bound(Interval(margin, measured.half_width, measured.n))
-        if margin == 0 and len(self.sign) == 1:  # the number itself is not below or above itself
-            word, margin = FAILS if word == HOLDS else word, -math.ulp(1.0)
-        return Verdict(word, measured, margin, "" if word == HOLDS else self._reason(measured))
+        return missing(sample, self.name) or compared(sample, self.sign, self.value, name=self.name)
 
     def distance(self, value: float) -> float:
         """Distance of a value from the bound, negative beyond it."""
@@ -62,8 +49,29 @@ class Bound(NamedTuple):
             return -abs(above)
         return above if self.sign.startswith((">", "!")) else -above
 
-    def _reason(self, measured: Interval) -> str:
-        return f"{self.name} {number(measured.mean)}, wanted {self.sign} {number(self.value)}"
+
+def compared(sample: Sample, sign: Sign, other: Sample | float, tolerance: Tolerance = _NONE, *, name: str) -> Verdict:
+    """Hold the mean of the repetitions against a number, or against that of other runs, repetition by repetition where
+    seeds match. A tolerance widens what is allowed.
+    """
+    measured = sample.interval
+    if isinstance(other, Sample):
+        apart, _ = difference(other, sample)
+        line = other.interval.mean
+    else:
+        apart, line = measured._replace(mean=measured.mean - other), other
+    above, near = apart.mean, tolerance.at(line)
+    if sign in ("==", "!="):
+        word = decide(apart, near)
+        word = word if sign == "==" else _OPPOSITE[word]
+        margin = near - abs(above) if sign == "==" else abs(above) - near or -1.0
+    else:
+        margin = near + (above if sign.startswith(">") else -above)
+        word = decide_bound(apart._replace(mean=margin))
+        if margin == 0 and len(sign) == 1:  # the number itself is not below or above itself
+            word, margin = FAILS if word == HOLDS else word, -math.ulp(1.0)
+    reason = "" if word == HOLDS else f"{name} {number(measured.mean)}, wanted {sign} {number(line)}"
+    return Verdict(word, measured, margin, reason)
 
 
 _OPPOSITE: dict[Word, Word] = {HOLDS: FAILS, FAILS: HOLDS, UNCLEAR: UNCLEAR, UNJUDGED: UNJUDGED}

@@ -1,0 +1,293 @@
+"""The grammar of ``[[expect]]``: text in, a sentence of `sentence.py` out (docs/test.md has it for people).
+
+    VALUE OP NUMBER|VALUE [+- AMOUNT]        goodput of a >= 0.8 x goodput of a with cubic
+    NUMBER OP VALUE OP NUMBER                25% <= share of a <= 80%
+    VALUE within AMOUNT of NUMBER|VALUE      goodput within 2% of baseline
+    FIGURE ci WIDTH                          goodput ci 2%
+    order A > B >= C by FIGURE [+- AMOUNT]   order bbr > bbr3 >= cubic by goodput
+    VALUE rises|falls|is flat along KEY      queue falls along path.buffer
+    state S [of A] never                     state PROBE_RTT never
+    VALUE := FIGURE[@LINK] | event KIND | state S | state S after S2 begins|ends | stay in S
+             each with [of A] [with CASE] [from TIME] [to TIME]
+
+A number has the unit that tables print, or one behind it. An amount in percent is a part of what it is compared with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NoReturn, get_args
+
+from dumbbell import units
+from dumbbell.errors import ScenarioError, wrong
+from dumbbell.results.catalogue import canonical, figure
+
+from .grammar import amount
+from .questions import Precision, Sign
+from .rule import Tolerance
+from .sentence import (
+    Along,
+    Baseline,
+    Both,
+    Compare,
+    Count,
+    Delay,
+    Narrow,
+    Ranking,
+    Reading,
+    Scaled,
+    Sentence,
+    Stay,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SIGNS = get_args(Sign)
+_SPLIT = re.compile(r"(>=|<=|==|!=|\+-|±|>|<)")
+_NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(%|[A-Za-z][A-Za-z/]*)?")
+_TURNED: dict[str, Sign] = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
+_DIRECTIONS: dict[str, Literal["increase", "decrease"]] = {"rises": "increase", "falls": "decrease"}
+_FORMS = (
+    'a sentence such as "jain >= 0.9", "goodput within 2% of baseline", "queue falls along path.buffer" or'
+    ' "event rto == 0"'
+)
+
+#: Kinds of events (docs/results.md, events.parquet).
+EVENTS = (
+    "start", "established", "stop", "complete", "ca_state", "cca_state", "loss_detected", "retransmit", "rto", "tlp",
+    "undo", "drop_queue", "drop_random", "ecn_mark",
+)  # fmt: skip
+
+
+def sentence(text: str, at: str = "that", *, of: str | None = None) -> Sentence:
+    """Read one sentence; `of` is whose figures are that do not say it. Raises ScenarioError that names the key `at`."""
+    return _Reader(text, at, of).whole()
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Words, numbers and signs; what stands behind `with`, or between quotes, is one word."""
+    before = ""
+    for word in re.findall(r'"[^"]*"|\S+', text):
+        if word.startswith('"') or before == "with":
+            yield word.strip('"')
+        else:
+            yield from filter(None, _SPLIT.split(word))
+        before = word
+
+
+class _Reader:
+    """One pass over the words of a sentence."""
+
+    def __init__(self, text: str, at: str, of: str | None) -> None:
+        self.text, self.at, self.of = text, at, of
+        self.words, self.i = list(_tokens(text)), 0
+
+    def whole(self) -> Sentence:
+        read: Callable[[], Sentence] = self.order if self.next_is("order") else self.statement
+        made = read()
+        if self.i < len(self.words):
+            self.fail(f'nothing more behind "{" ".join(self.words[: self.i])}", got "{self.words[self.i]}"')
+        return made
+
+    def statement(self) -> Sentence:
+        if self.is_number():
+            return self.between()
+        value = self.value()
+        wanted = f'a sign ({" ".join(_SIGNS)}), within, ci, rises, falls or is flat behind "{value}"'
+        word = self.take(wanted)
+        if word in _SIGNS:
+            return self.compare(value, word)  # type: ignore[arg-type]
+        if word == "within":
+            return self.within(value)
+        if isinstance(value, Count) and word == "never":
+            return Compare(value, "==", 0.0)
+        if isinstance(value, Reading) and word in ("ci", "rises", "falls", "is"):
+            return self.narrow(value) if word == "ci" else self.along(value, word)
+        return self.fail(wanted)
+
+    def compare(self, left: Value, sign: Sign) -> Compare:
+        right = self.right(left)
+        tolerance = self.tolerance(left) if self.next_is("+-", "±") else Tolerance()
+        return Compare(_each(self.clauses(left), sign), sign, right, tolerance)
+
+    def between(self) -> Both:
+        low, unit = self.number()
+        first = self.sign()
+        value = self.value()
+        second = self.sign()
+        high = self.number()
+        return Both(
+            (
+                Compare(_each(value, _TURNED[first]), _TURNED[first], self.amount(value, low, unit)),
+                Compare(_each(value, second), second, self.amount(value, *high)),
+            )
+        )
+
+    def within(self, left: Value) -> Compare:
+        near = self.tolerance(left)
+        self.expect("of")
+        return Compare(left, "==", self.right(left), near)
+
+    def narrow(self, left: Reading) -> Narrow:
+        width, unit = self.number()
+        if not width > 0:
+            self.fail("a width above zero behind ci")
+        is_relative = unit == "%"
+        size = width / 100 if is_relative else self.amount(left, width, unit)
+        return Narrow(left, Precision(left.figure, size, is_relative))
+
+    def along(self, left: Reading, word: str) -> Along:
+        if word == "is":
+            self.expect("flat")
+        self.expect("along")
+        key = self.take("a varied key, such as path.buffer")
+        tolerance = self.tolerance(left) if self.next_is("+-", "±") else Tolerance()
+        if word == "is" and tolerance == Tolerance():
+            self.fail(f'how flat: "is flat along {key} +- 5%"')
+        return Along(left, "flat" if word == "is" else _DIRECTIONS[word], key, tolerance)
+
+    def order(self) -> Ranking:
+        names, ties = [self.take("a name")], set()
+        while (sign := self.take("> or >=, or by FIGURE")) != "by":
+            if sign not in (">", ">="):
+                self.fail(f'> or >= behind "{names[-1]}"')
+            if sign == ">=":
+                ties.add(names[-1])
+            names.append(self.take("a name"))
+        if len(names) < 2:
+            self.fail("two names or more, such as: order bbr > cubic by goodput")
+        reading = self.reading(whose=False)
+        tolerance = self.tolerance(reading) if self.next_is("+-", "±") else Tolerance()
+        return Ranking(tuple(reading._replace(of=name) for name in names), frozenset(ties), tolerance)
+
+    def value(self) -> Value:
+        if self.next_is("event"):
+            kind = self.take("a kind of event")
+            if kind not in EVENTS:
+                raise wrong(self.at, kind, f"an event, one of: {', '.join(EVENTS)}", list(EVENTS))
+            return self.clauses(Count("event", kind))
+        if self.next_is("stay"):
+            self.expect("in")
+            return self.clauses(Stay(self.take("a state, such as PROBE_RTT")))
+        if self.next_is("state"):
+            state = self.take("a state, such as PROBE_RTT")
+            entered = self.clauses(Count("state", state))
+            return self.delay(state, entered.of) if self.next_is("after") else entered
+        return self.reading()
+
+    def delay(self, state: str, of: str | None) -> Value:
+        after = self.take("a state")
+        edge = self.take("begins or ends")
+        if edge not in ("begins", "ends"):
+            self.fail(f'begins or ends behind "after {after}"')
+        return self.clauses(Delay(state, after, edge, of))  # type: ignore[arg-type]
+
+    def reading(self, *, whose: bool = True) -> Reading:
+        made = self.clauses(Reading(canonical(self.take("a figure (docs/metrics.md)"), self.at)))
+        assert isinstance(made, Reading)
+        return made if whose else made._replace(of=None)
+
+    def clauses(self, value: Value) -> Value:
+        """The value with what stands behind it."""
+        own: dict[str, object] = {}
+        while self.i < len(self.words) and self.words[self.i] in ("of", "with", "from", "to"):
+            word = self.take("")
+            key = {"of": "of", "with": "case", "from": "start_s", "to": "end_s"}[word]
+            given = self.take(f"what {word} means")
+            if key not in value._fields:
+                self.fail(f'no "{word}" behind "{value}"')
+            own[key] = self.seconds(given) if word in ("from", "to") else given
+        if "of" in value._fields and not (isinstance(value, Reading) and figure(value.figure).of_run):
+            own.setdefault("of", value.of or self.of)
+        return value._replace(**own)  # type: ignore[arg-type]
+
+    def right(self, left: Value) -> float | Scaled:
+        """What a value is compared with."""
+        if not self.is_number():
+            return self.scaled(1.0, left)
+        number, unit = self.number()
+        if self.next_is("x"):
+            if unit:
+                self.fail(f'a plain number before x, got "{number:g}{unit}"')
+            return self.scaled(number, left)
+        return self.amount(left, number, unit)
+
+    def scaled(self, factor: float, left: Value) -> Scaled:
+        if self.next_is("baseline"):
+            return Scaled(factor, Baseline())
+        other = self.reading()
+        if not isinstance(left, Reading) or figure(left.figure).unit != figure(other.figure).unit:
+            self.fail(f'a figure in the unit of "{left}", got "{other}"')
+        return Scaled(factor, other)
+
+    def tolerance(self, left: Value) -> Tolerance:
+        number, unit = self.number()
+        return Tolerance(share=number / 100) if unit == "%" else Tolerance(self.amount(left, number, unit))
+
+    def amount(self, value: Value, number: float, unit: str) -> float:
+        """A number in the unit of a value, as metrics compute it."""
+        if isinstance(value, Reading):
+            return amount(value.figure, number, unit, self.text, self.at)
+        if isinstance(value, Count):
+            return number if not unit else self.fail(f"a count without a unit, got {number:g}{unit}")
+        if not unit:
+            self.fail(f'a time with its unit behind "{value}", such as 200ms')
+        return self.seconds(f"{number:g}{unit}")
+
+    def seconds(self, text: str) -> float:
+        try:
+            return units.span_ns(text) / 1e9
+        except units.UnitError as error:
+            raise wrong(self.at, text, str(error)) from None
+
+    def number(self) -> tuple[float, str]:
+        text = self.take("a number")
+        match = _NUMBER.fullmatch(text)
+        if match is None:
+            self.fail(f'a number, got "{text}"')
+        unit = match[2] or ""
+        if not unit and self.i < len(self.words) and self.words[self.i] in ("%", "ms", "s", "us", "Mbit/s"):
+            unit = self.take("")
+        return float(match[1]), unit
+
+    def is_number(self) -> bool:
+        return self.i < len(self.words) and _NUMBER.fullmatch(self.words[self.i]) is not None
+
+    def sign(self) -> Sign:
+        word = self.take("a sign")
+        if word not in _SIGNS:
+            self.fail(f'a sign ({" ".join(_SIGNS)}), got "{word}"')
+        return word  # type: ignore[return-value]
+
+    def next_is(self, *words: str) -> bool:
+        """Take the next word if it is one of these."""
+        is_it = self.i < len(self.words) and self.words[self.i] in words
+        self.i += is_it
+        return is_it
+
+    def expect(self, word: str) -> None:
+        if not self.next_is(word):
+            self.fail(f'"{word}" behind "{" ".join(self.words[: self.i])}"')
+
+    def take(self, what: str) -> str:
+        if self.i >= len(self.words):
+            self.fail(f"{what} at the end" if self.words else _FORMS)
+        self.i += 1
+        return self.words[self.i - 1]
+
+    def fail(self, wanted: str) -> NoReturn:
+        raise ScenarioError(self.at, f'got "{self.text}", wanted {wanted}')
+
+
+def _each(value: Value, sign: Sign) -> Value:
+    """The value whose row decides for all: of stays that must be long, the shortest."""
+    return value._replace(shortest=sign.startswith(">")) if isinstance(value, Stay) else value
+
+
+def names(sentences: Sequence[Sentence]) -> list[str]:
+    """The figures that these sentences read."""
+    values = (value for one in sentences for value in one.values())
+    return list(dict.fromkeys(value.figure for value in values if isinstance(value, Reading)))
