@@ -38,6 +38,7 @@ ORDER = (
     "judge",
     "plots",
     "runs",
+    "expect",
     "export",
     "comparison",
     "report",

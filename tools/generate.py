@@ -17,7 +17,9 @@ from dumbbell.results import catalogue, metrics
 from dumbbell.scenario import file as scenario
 from dumbbell.scenario import schema
 from dumbbell.scenario.declare import REQUIRED, Key, Table, Variant
+from dumbbell.scenario.expect import Expect
 from dumbbell.scenario.host import Host
+from dumbbell.scenario.measure import Measure
 from dumbbell.suites import claims, entries, findings, folders, panels
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,7 +37,8 @@ HEADINGS: dict[type[Table], str] = {
     scenario.Link: "[[link]]",
     Host: "[host]",
     scenario.Flow: "[[flow]]",
-    scenario.Measure: "[measure]",
+    Measure: "[measure]",
+    Expect: "[[expect]]",
     scenario.Record: "[record]",
 }
 

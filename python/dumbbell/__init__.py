@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import kernel, plan
     from . import plots as plot
-    from .api import check, compare, fidelity, find, race, reproduce, run, sweep
+    from .api import check, compare, fidelity, find, race, reproduce, run, sweep, verify
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
     from .results.load import Result, Results, load
@@ -63,6 +63,7 @@ _HOME = {
     "race": (".api", "race"),
     "reproduce": (".api", "reproduce"),
     "sweep": (".api", "sweep"),
+    "verify": (".api", "verify"),
     "from_dict": (".scenario.file", "from_dict"),
     "from_file": (".scenario.file", "from_file"),
     "from_text": (".scenario.file", "from_text"),
@@ -76,6 +77,7 @@ __all__ = [
     "ResultError", "Results", "Scenario", "ScenarioError",
     "check", "compare", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
     "plan", "plot", "race", "ranged", "reproduce", "run", "sweep",
+    "verify",
 ]  # fmt: skip
 
 

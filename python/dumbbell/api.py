@@ -1,8 +1,8 @@
 """The command line from Python: a typed function for each question.
 
 `race` answers a question in one line. `run` makes runs, `sweep` and `find` make those that a question needs and keep
-them in a store, `check` says what would run, `compare` holds back ends against each other, `reproduce` judges the
-figures of suites.
+them in a store, `check` says what would run, `verify` judges what scenario files expect, `compare` holds back ends
+against each other, `reproduce` judges the figures of suites.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ from dumbbell.temporary import Temporary
 
 if TYPE_CHECKING:
     from dumbbell.comparison import Comparison
+    from dumbbell.expect.judged import Line
     from dumbbell.racing import Race
     from dumbbell.runs.execute import Watcher
-    from dumbbell.runs.job import Job
+    from dumbbell.runs.job import Job, Outcome
     from dumbbell.suites.fidelity.means import Means
     from dumbbell.suites.fidelity.table import Record, Section
     from dumbbell.suites.reproduce import Reproduced
@@ -266,6 +267,73 @@ def compare(
     if temporary:
         temporary.remove()
     return comparisons
+
+
+def verify(
+    files: str | Path | Sequence[str | Path],
+    *,
+    overrides: Iterable[str] = (),
+    only: str | None = None,
+    cca: Iterable[str | Path] = (),
+    on: str = "sim",
+    save_baseline: str | None = None,
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> list[Line]:
+    """Judge what scenario files expect of their runs: a `Line` for each expectation, place and row, with its word,
+    what was measured and wanted.
+
+    Parameters
+    ----------
+    files
+        Scenario files with ``[[expect]]`` tables, or folders with such files.
+    overrides
+        Keys with other values, such as ``"path.rate=10Mbps"``.
+    only
+        A text that the name or the sentence of an expectation has.
+    save_baseline
+        The name of a baseline whose figures are kept, in ``baselines`` beside each file.
+    store
+        Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given.
+    cca, on, jobs, progress
+        As `run` takes them.
+
+    Raises
+    ------
+    ScenarioError
+        A file cannot be run or judged as written, or none expects anything.
+    EngineError
+        A run failed; the finished ones stay in the store.
+    """
+    from dumbbell.expect import tested
+
+    paths = [files] if isinstance(files, (str, Path)) else files
+    own = Own.load(cca, on=[on])
+    asked = tested.planned(paths, overrides=tuple(overrides), own=own, on=on, only=only)
+    planned = tested.jobs(asked)
+    workers = backends.workers(on, (job.request for job in planned), jobs)
+    errors: list[Outcome] = []
+    with (
+        interrupts.passed_on(),
+        Execution(
+            planned,
+            None,
+            store=Store(store),
+            workers=workers,
+            may_fork=own.has_python,
+            progress=shown(is_wanted=progress),
+        ) as going,
+    ):
+        lines = [
+            line
+            for _, own_lines in tested.lines(asked, going, save=save_baseline, tell=errors.append)
+            for line in own_lines
+        ]
+    for outcome in errors:
+        if outcome.error:
+            raise outcome.error
+    return lines
 
 
 def reproduce(

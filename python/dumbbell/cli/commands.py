@@ -15,6 +15,7 @@ from .options_race import add_race
 from .options_results import add_export, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_run
 from .options_sweep import add_sweep
+from .options_test import add_test
 from .options_trace import add_trace
 from .options_uml import add_uml
 from .status import BAD_INPUT
@@ -178,6 +179,16 @@ GROUPS = {
                 "dumbbell compare gallery:pair-cubic-bbr --on sim,uml",
                 "dumbbell compare mine.toml --on sim,linux --need 90% --json",
             ),
+        ),
+        "test": Command(
+            "judge what scenario files expect of their runs ([[expect]]): a regression test of a controller",
+            add_test,
+            "test:main",
+            (
+                "dumbbell test gallery:regression-test",
+                "dumbbell test gallery:regression-test -k queue --junit queue.xml",
+            ),
+            has_signals=True,
         ),
         "reproduce": Command(
             "run figures of papers, draw them as the paper does, and judge the paper's claims",

@@ -28,6 +28,10 @@ def check(arguments: argparse.Namespace) -> int:
         note(f"warning: {text}")
     for file in arguments.files:
         given = from_file(file, overrides=tuple(arguments.overrides))
+        if given.scenario.expect:
+            from dumbbell.expect.asked import expectations
+
+            expectations(given, overrides=tuple(arguments.overrides))
         try:
             told = describe(given.scenario, own, on=arguments.on, jobs=arguments.jobs)
         except ScenarioError as error:

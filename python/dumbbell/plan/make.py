@@ -15,8 +15,9 @@ from dumbbell import controllers, units
 from dumbbell.errors import ScenarioError, together, wrong
 from dumbbell.scenario import arrivals, recorded, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
-from dumbbell.scenario.file import Flow, Limits, Measure, Path, Record, Scenario
+from dumbbell.scenario.file import Flow, Limits, Path, Record, Scenario
 from dumbbell.scenario.host import Host
+from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
 from dumbbell.scenario.workloads import Probes

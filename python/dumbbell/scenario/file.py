@@ -31,6 +31,7 @@ from . import axes, schedule
 from .arrivals import Arrivals
 from .axes import Axis
 from .declare import Each, Forms, Key, Sub, Table, build, key, raw
+from .expect import EXPECT_MAX, Expect
 from .host import FlowHost, Host
 from .impairments import LOSS, SHARE_OF, Jitter, Reorder
 from .kinds import (
@@ -49,6 +50,7 @@ from .kinds import (
     SPAN_ABOVE_ZERO,
     size,
 )
+from .measure import Measure
 from .plain_kinds import SWITCH, Choice, Kind, whole
 from .qdiscs import BUFFER_DOC, Qdisc
 from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer, Up
@@ -253,21 +255,6 @@ class Flow(Table):
         return self.EXCUSED if isinstance(self.workload, Probes) else frozenset()
 
 
-class Measure(Table):
-    """The part of a run that figures cover: those of `run`, `show`, plots, reports, and of tables in Python.
-
-    The whole run is simulated and recorded. `summary` in its manifest covers all of it, as a function of
-    `dumbbell.metrics` does unless it is given a window: `result.plan.window` is this one.
-    """
-
-    AT = "measure"
-
-    from_: Key[str, int] = key(SPAN, "start of that part", default="0s", varies=False)
-    to: Key[str | None, int | None] = key(
-        SPAN_ABOVE_ZERO, "end of that part; default: the end of the run", default=None, varies=False
-    )
-
-
 #: Most [[flow]] and [[link]] tables; `count` and `arrivals` make more flows than one would write.
 FLOW_TABLES_MAX, LINKS_MAX = 10_000, 1_000
 
@@ -364,6 +351,12 @@ class Scenario(Table):
     )
     record: SubTable[Record] = key(Sub(Record), "the [record] table", default=Record(), varies=False)
     limits: SubTable[Limits] = key(Sub(Limits), "the [limits] table", default=Limits(), varies=False)
+    expect: Tables[Expect] = key(
+        Each(Expect, minimum=0, most=EXPECT_MAX),
+        "what the runs have to show, [[expect]] tables, which `dumbbell test` judges",
+        default=(),
+        varies=False,
+    )
 
     def check(self) -> None:
         """Raise ScenarioError for lists that cannot go together, and for a value that one has twice."""

@@ -41,7 +41,7 @@ TOPICS = {
     "QUIC": "quic-on-lte quinn-cubic-bbr",
     "Simulator against Linux": "sim-vs-linux kernel/against-cubic kernel/alone kernel/fq-codel kernel/loss kernel/rtts "
     "kernel/shallow kernel/slow",
-    "A controller of one's own": "examples/own-module examples/own-python",
+    "A controller of one's own": "regression-test examples/own-module examples/own-python",
 }
 
 #: The topic of each scenario.

@@ -1,8 +1,8 @@
-"""Kinds of values: a parser with its JSON Schema; and the plain kinds: words, whole numbers, switches."""
+"""Kinds of values: a parser with its JSON Schema; and the plain kinds: words, texts, whole numbers, switches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dumbbell.errors import wrong
@@ -56,3 +56,27 @@ def _switch(value: object) -> bool:
 
 
 SWITCH = Kind(_switch, {"type": "boolean"})
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise UnitError("a text")
+    return value
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) and text for text in texts):
+        raise UnitError("a text or a list of texts")
+    return tuple(texts)
+
+
+def _any_table(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise UnitError("a table")
+    return dict(value)
+
+
+TEXT = Kind(_text, {"type": "string", "minLength": 1})
+TEXTS = Kind(_texts, {"anyOf": [TEXT.schema, {"type": "array", "items": TEXT.schema}]})
+ANY_TABLE = Kind(_any_table, {"type": "object"})

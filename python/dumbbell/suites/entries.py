@@ -43,7 +43,7 @@ NAME = "entries.toml"
 #: Wherever it is written in a table of runs: the name of the line.
 LINE = "LINE"
 #: Tables and keys of a scenario file that runs may have.
-_SCENARIO = tuple(name for name in Scenario.KEYS if name not in ("name", "limits"))
+_SCENARIO = tuple(name for name in Scenario.KEYS if name not in ("name", "limits", "expect"))
 
 
 class Runs(Table):

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dumbbell.scenario.plain_kinds import ANY_TABLE as ANY_TABLE  # noqa: PLC0414 - the files of a suite take them too
+from dumbbell.scenario.plain_kinds import TEXT as TEXT  # noqa: PLC0414
+from dumbbell.scenario.plain_kinds import TEXTS as TEXTS  # noqa: PLC0414
 from dumbbell.scenario.plain_kinds import Kind
 from dumbbell.units import UnitError
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise UnitError("a text")
-    return value
 
 
 def _words(value: object) -> str:
@@ -21,23 +18,10 @@ def _words(value: object) -> str:
     return value
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, (list, tuple)) or not all(isinstance(text, str) and text for text in texts):
-        raise UnitError("a text or a list of texts")
-    return tuple(texts)
-
-
 def _number(value: object) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise UnitError("a number")
     return value
-
-
-def _any_table(value: object) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise UnitError("a table")
-    return dict(value)
 
 
 def _tables(value: object) -> tuple[dict[str, Any], ...]:
@@ -46,10 +30,7 @@ def _tables(value: object) -> tuple[dict[str, Any], ...]:
     return tuple(dict(table) for table in value)
 
 
-TEXT = Kind(_text, {"type": "string", "minLength": 1})
 WORDS = Kind(_words, {"type": "string"})
-TEXTS = Kind(_texts, {"anyOf": [TEXT.schema, {"type": "array", "items": TEXT.schema}]})
 NUMBER = Kind(_number, {"type": "number"})
-ANY_TABLE = Kind(_any_table, {"type": "object"})
 TABLES = Kind(_tables, {"type": "array", "items": {"type": "object"}})
 ANYTHING = Kind(lambda value: value, {})
