@@ -96,7 +96,7 @@ def test_every_command_has_two_examples_in_help_and_man_page_that_its_parser_tak
 
 
 #: Commands whose examples need a kernel, a terminal, or long.
-COSTLY = {"race", "compare", "reproduce", "demo", "serve", "uml", "kernel", "shell", "fidelity", "export"}
+COSTLY = {"race", "evaluate", "compare", "reproduce", "demo", "serve", "uml", "kernel", "shell", "fidelity", "export"}
 
 
 def test_the_examples_that_are_cheap_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

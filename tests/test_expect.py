@@ -86,7 +86,7 @@ def test_a_sentence_is_read_with_its_units(text: str, read: str) -> None:
         ("retrans_rate <= 0.02", "percent in tables, a fraction in JSON"),
         ("queue <= 5Mbps", "behind queue"),
         ("goodput >= 0.5 x queue", 'a figure in the unit of "goodput"'),
-        ("jain >= 0.9 or so", 'nothing more behind "jain >= 0.9"'),
+        ("jain >= 0.9 and so", 'nothing more behind "jain >= 0.9"'),
         ("event foo == 0", "an event, one of: start"),
         ("stay in DRAIN <= 3", "a time with its unit"),
         ("queue is flat along path.buffer", "how flat"),

@@ -13,7 +13,9 @@ from dumbbell import plan
 from dumbbell.scenario import gallery
 
 ALL = sorted(
-    path.relative_to(ROOT / "scenarios").with_suffix("").as_posix() for path in (ROOT / "scenarios").rglob("*.toml")
+    path.relative_to(ROOT / "scenarios").with_suffix("").as_posix()
+    for path in (ROOT / "scenarios").rglob("*.toml")
+    if "suites" not in path.parts
 )
 
 

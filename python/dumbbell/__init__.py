@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import kernel, plan
     from . import plots as plot
-    from .api import check, compare, fidelity, find, race, reproduce, run, sweep, verify
+    from .api import check, compare, evaluate, fidelity, find, race, reproduce, run, sweep, verify
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
     from .results import metrics
     from .results.load import Result, Results, load
@@ -59,6 +59,7 @@ _HOME = {
     "check": (".api", "check"),
     "compare": (".api", "compare"),
     "find": (".api", "find"),
+    "evaluate": (".api", "evaluate"),
     "fidelity": (".api", "fidelity"),
     "race": (".api", "race"),
     "reproduce": (".api", "reproduce"),
@@ -75,9 +76,8 @@ __all__ = [
     "Ack", "ControllerError", "DumbbellError", "EngineError", "Flow", "Host", "Jitter", "Link", "OutError", "Path",
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
-    "check", "compare", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load", "metrics",
-    "plan", "plot", "race", "ranged", "reproduce", "run", "sweep",
-    "verify",
+    "check", "compare", "evaluate", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load",
+    "metrics", "plan", "plot", "race", "ranged", "reproduce", "run", "sweep", "verify",
 ]  # fmt: skip
 
 

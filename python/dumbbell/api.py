@@ -1,13 +1,14 @@
 """The command line from Python: a typed function for each question.
 
 `race` answers a question in one line. `run` makes runs, `sweep` and `find` make those that a question needs and keep
-them in a store, `check` says what would run, `verify` judges what scenario files expect, `compare` holds back ends
-against each other, `reproduce` judges the figures of suites.
+them in a store, `check` says what would run, `verify` judges what scenario files expect, `evaluate` a controller by the
+sections of RFC 9743, `compare` holds back ends against each other, `reproduce` judges the figures of papers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from warnings import warn
@@ -24,11 +25,13 @@ from dumbbell.runs.place import Place
 from dumbbell.runs.progress import shown
 from dumbbell.runs.store import Store
 from dumbbell.runs.study import MOST, Choice, Found, Prepared, Study, prepared
-from dumbbell.scenario.own import Own
+from dumbbell.scenario.own import Own, is_file, name_in
 from dumbbell.temporary import Temporary
 
 if TYPE_CHECKING:
     from dumbbell.comparison import Comparison
+    from dumbbell.expect.asked import File
+    from dumbbell.expect.evaluated import Evaluation
     from dumbbell.expect.judged import Line
     from dumbbell.racing import Race
     from dumbbell.runs.execute import Watcher
@@ -274,6 +277,7 @@ def verify(
     *,
     overrides: Iterable[str] = (),
     only: str | None = None,
+    candidate: str | None = None,
     cca: Iterable[str | Path] = (),
     on: str = "sim",
     save_baseline: str | None = None,
@@ -292,6 +296,8 @@ def verify(
         Keys with other values, such as ``"path.rate=10Mbps"``.
     only
         A text that the name or the sentence of an expectation has.
+    candidate
+        The controller of the flow called candidate: a name, or a file (C or Python).
     save_baseline
         The name of a baseline whose figures are kept, in ``baselines`` beside each file.
     store
@@ -309,31 +315,92 @@ def verify(
     from dumbbell.expect import tested
 
     paths = [files] if isinstance(files, (str, Path)) else files
-    own = Own.load(cca, on=[on])
-    asked = tested.planned(paths, overrides=tuple(overrides), own=own, on=on, only=only)
-    planned = tested.jobs(asked)
+    own, named = _candidate(candidate, cca, on) if candidate else (Own.load(cca, on=[on]), None)
+    asked = tested.planned(paths, overrides=tuple(overrides), own=own, on=on, only=only, candidate=named)
+    with _judging(asked, own, on=on, store=store, jobs=jobs, progress=progress) as going:
+        judged = tested.lines(asked, going.execution, save=save_baseline, tell=going.errors.append)
+        return [line for _, of_file in judged for line in of_file]
+
+
+class _Judging(NamedTuple):
+    """An execution of runs that are judged, and the outcomes of those that failed."""
+
+    execution: Execution
+    errors: list[Outcome]
+
+
+@contextmanager
+def _judging(
+    files: Sequence[File], own: Own, *, on: str, store: str | Path | None, jobs: int | None, progress: bool | None
+) -> Iterator[_Judging]:
+    """The execution of these files' runs; raises the error of the first run that failed, when all have ended."""
+    from dumbbell.expect import tested
+
+    planned = tested.jobs(files)
     workers = backends.workers(on, (job.request for job in planned), jobs)
+    how: dict[str, Any] = {"may_fork": own.has_python, "progress": shown(is_wanted=progress, has_kept=True)}
     errors: list[Outcome] = []
-    with (
-        interrupts.passed_on(),
-        Execution(
-            planned,
-            None,
-            store=Store(store),
-            workers=workers,
-            may_fork=own.has_python,
-            progress=shown(is_wanted=progress),
-        ) as going,
-    ):
-        lines = [
-            line
-            for _, own_lines in tested.lines(asked, going, save=save_baseline, tell=errors.append)
-            for line in own_lines
-        ]
+    with interrupts.passed_on(), Execution(planned, None, store=Store(store), workers=workers, **how) as going:
+        yield _Judging(going, errors)
     for outcome in errors:
         if outcome.error:
             raise outcome.error
-    return lines
+
+
+def _candidate(given: str, cca: Iterable[str | Path], on: str) -> tuple[Own, str]:
+    """The controllers of the user's own, and the name of the candidate, which may be in a file of its own."""
+    if not is_file(given):
+        return Own.load(cca, on=[on]), given
+    return Own.load([*cca, given], on=[on]), name_in(given, "CCA")
+
+
+def evaluate(
+    candidate: str,
+    *,
+    profile: Literal["quick", "full"] = "quick",
+    suite: str = "rfc9743",
+    overrides: Iterable[str] = (),
+    cca: Iterable[str | Path] = (),
+    on: str = "sim",
+    store: str | Path | None = None,
+    jobs: int | None = None,
+    progress: bool | None = None,
+) -> Evaluation:
+    """Evaluate a controller by a suite, beside the suite's references: as RFC 9743 asks, section by section.
+
+    Parameters
+    ----------
+    candidate
+        A controller by its name, or its file (C or Python).
+    profile
+        ``quick``: one repetition, fewer cells; ``full``: every cell.
+    suite
+        The name of a suite, or the folder of one of your own.
+    overrides
+        Keys of all scenarios.
+    store
+        Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given.
+    cca, on, jobs, progress
+        As `run` takes them.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such suite, or it cannot be run so.
+    EngineError
+        A run failed; the finished ones stay in the store.
+    """
+    from dumbbell.expect import evaluated, suites, tested
+
+    chosen, (own, named) = suites.find(suite), _candidate(candidate, cca, on)
+    given = tuple(overrides)
+    files = evaluated.planned(chosen, named, profile=profile, own=own, on=on, overrides=given)
+    every = tested.numbered([file for of_one in files.values() for file in of_one])
+    with _judging(every, own, on=on, store=store, jobs=jobs, progress=progress) as going:
+        judged = iter([lines for _, lines in tested.lines(every, going.execution, tell=going.errors.append)])
+    by_controller = {name: [line for _ in of_one for line in next(judged)] for name, of_one in files.items()}
+    how = evaluated.How(candidate, profile, given, tuple(map(str, cca)), on)
+    return evaluated.evaluation(chosen, named, by_controller, how)
 
 
 def reproduce(

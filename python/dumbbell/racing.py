@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from dumbbell.results.texts import percent
 from dumbbell.runs import vary as varying
 from dumbbell.scenario import source
 from dumbbell.scenario.file import from_dict
+from dumbbell.scenario.own import is_file, name_in
 from dumbbell.scenario.toml_text import to_toml
 from dumbbell.units import varied_text
 
@@ -64,14 +64,7 @@ def racer(text: str) -> Racer:
     if not match or match[1] == "0":
         raise ScenarioError("CCA", f'got "{text}", wanted a controller such as bbr, 2xbbr, cubic@10ms or ./mine.c')
     count, name, rtt = int(match[1] or 1), match[2], match[3]
-    if not (os.sep in name or name.endswith((".c", ".py"))):
-        return Racer(name, count, rtt)
-    from dumbbell.scenario.own import Own
-
-    names = list(Own.load([name]).sources)
-    if len(names) != 1:
-        raise ScenarioError("CCA", f"{name} holds {', '.join(names)}: wanted one of these names, and --cca {name}")
-    return Racer(names[0], count, rtt, name)
+    return Racer(name_in(name), count, rtt, name) if is_file(name) else Racer(name, count, rtt)
 
 
 def scenario(

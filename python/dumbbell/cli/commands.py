@@ -15,7 +15,7 @@ from .options_race import add_race
 from .options_results import add_export, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_run
 from .options_sweep import add_sweep
-from .options_test import add_test
+from .options_test import add_evaluate, add_suite, add_test
 from .options_trace import add_trace
 from .options_uml import add_uml
 from .status import BAD_INPUT
@@ -188,6 +188,20 @@ GROUPS = {
                 "dumbbell test gallery:regression-test",
                 "dumbbell test gallery:regression-test -k queue --junit queue.xml",
             ),
+            has_signals=True,
+        ),
+        "evaluate": Command(
+            "evaluate a controller as RFC 9743 asks, section by section, beside Reno, CUBIC and BBRv3",
+            add_evaluate,
+            "evaluate:main",
+            ("dumbbell evaluate bbr", "dumbbell evaluate ./mine.c --profile full --out mine.html"),
+            has_signals=True,
+        ),
+        "suite": Command(
+            "list suites of scenarios that judge a controller, the files of one, or evaluate a controller by it",
+            add_suite,
+            "evaluate:suite",
+            ("dumbbell suite", "dumbbell suite rfc9743"),
             has_signals=True,
         ),
         "reproduce": Command(

@@ -19,7 +19,7 @@ from dumbbell.judge.verdict import worst
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.runs.store import Store
-from dumbbell.scenario.own import Own
+from dumbbell.scenario.own import Own, is_file, name_in
 
 from . import run, status, verdicts
 from .output import note
@@ -49,6 +49,7 @@ class How(NamedTuple):
     is_json: bool
     is_quiet: bool
     fail_on: tuple[str, ...]
+    candidate: str | None
     baseline: str | None
     junit: str | None
     summary: str | None
@@ -59,7 +60,7 @@ class How(NamedTuple):
     def of(cls, options: Mapping[str, Any]) -> How:
         """Read the options of the command line."""
         overrides, cca, fail_on = (tuple(options[name]) for name in ("overrides", "cca", "fail_on"))
-        given = {name: options[name] for name in ("on", "baseline", "junit", "summary")}
+        given = {name: options[name] for name in ("on", "candidate", "baseline", "junit", "summary")}
         shown = {f"is_{name}": options[name] for name in ("json", "quiet")}
         return cls(overrides, cca, fail_on=fail_on, is_annotated=options["annotate"], **given, **shown)
 
@@ -69,8 +70,10 @@ def main(arguments: argparse.Namespace) -> int:
     with interrupts.Raised():
         how = How.of(vars(arguments))
         backends.kind(how.on)
-        own = Own.load(how.cca, on=[how.on])
-        files = tested.planned(arguments.files, overrides=how.overrides, own=own, on=how.on, only=arguments.only)
+        own, candidate = named(how)
+        files = tested.planned(
+            arguments.files, overrides=how.overrides, own=own, on=how.on, only=arguments.only, candidate=candidate
+        )
         jobs = tested.jobs(files)
         workers = backends.workers(how.on, (job.request for job in jobs), arguments.jobs)
         if not how.is_quiet and not how.is_json:
@@ -87,9 +90,16 @@ def main(arguments: argparse.Namespace) -> int:
             return _judge(how, files, going)
 
 
+def named(how: How) -> tuple[Own, str | None]:
+    """The controllers of the user's own, and the name of the candidate, which may be in a file of its own."""
+    if how.candidate is None or not is_file(how.candidate):
+        return Own.load(how.cca, on=[how.on]), how.candidate
+    return Own.load([*how.cca, how.candidate], on=[how.on]), name_in(how.candidate, "--candidate")
+
+
 def _judge(how: How, files: Sequence[File], going: Execution) -> int:
     """Run, print lines, write what is asked for; returns the exit status."""
-    failures = _Failures()
+    failures = Failures()
     everything: list[Line] = []
     try:
         for file, lines in tested.lines(files, going, save=how.baseline, tell=failures.tell):
@@ -108,7 +118,7 @@ def _judge(how: How, files: Sequence[File], going: Execution) -> int:
     return max(FAILED if tally.is_red(how.fail_on) else OK, failures.status)
 
 
-class _Failures:
+class Failures:
     """Runs that failed."""
 
     def __init__(self) -> None:
@@ -176,6 +186,7 @@ def _again(line: Line, how: How) -> str:
     words = ["dumbbell", "test", line.file, "-k", line.asked.name]
     words += [word for text in how.overrides for word in ("--set", text)]
     words += [word for text in how.cca for word in ("--cca", text)]
+    words += ["--candidate", how.candidate] if how.candidate else []
     words += ["--on", how.on] if how.on != "sim" else []
     return shlex.join(words)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.judge.grammar import refuse_doubted
 from dumbbell.judge.parse import names, sentence
-from dumbbell.judge.sentence import Baseline, Compare, Reading, Scaled, Sentence
+from dumbbell.judge.sentence import Baseline, Both, Compare, Either, Reading, Scaled, Sentence
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.study import plans_of_several_links
 from dumbbell.scenario import source
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _HAS_ANY = re.compile(r"^\s*(\[\[\s*expect\s*\]\]|expect\s*=)", re.MULTILINE)
 #: The name of a baseline that an expectation does not name.
 MAIN = "main"
+#: The name of the flow whose controller a file is about; that of further ones begins with it, as candidate-far.
+CANDIDATE = "candidate"
+#: What begins the names of quinn's own controllers.
+_QUINN = "quinn:"
 
 
 class Asked(NamedTuple):
@@ -59,12 +63,23 @@ class Asked(NamedTuple):
     @property
     def baseline(self) -> str | None:
         """The name of the baseline that it is held against, if any."""
-        parts = getattr(self.sentence, "parts", (self.sentence,))
         has_one = any(
-            isinstance(part, Compare) and isinstance(part.right, Scaled) and isinstance(part.right.value, Baseline)
-            for part in parts
+            isinstance(part.right, Scaled) and isinstance(part.right.value, Baseline) for part in self.compared
         )
         return self.table.baseline or MAIN if has_one else None
+
+    @property
+    def compared(self) -> list[Compare]:
+        """The comparisons that it is made of."""
+        return list(_compared(self.sentence))
+
+
+def _compared(sentence: Sentence) -> Iterator[Compare]:
+    if isinstance(sentence, Compare):
+        yield sentence
+    elif isinstance(sentence, (Both, Either)):
+        for part in sentence.parts:
+            yield from _compared(part)
 
 
 class File(NamedTuple):
@@ -109,12 +124,21 @@ def _text(file: Path) -> str:
 
 
 def read(
-    path: Path, *, overrides: tuple[str, ...] = (), own: Own | None = None, on: str = "sim", only: str | None = None
+    path: Path,
+    *,
+    overrides: tuple[str, ...] = (),
+    own: Own | None = None,
+    on: str = "sim",
+    only: str | None = None,
+    candidate: str | None = None,
 ) -> File:
-    """Read a file, and plan its runs; `only` keeps expectations whose name or sentence has this text. Raises
-    ScenarioError that names the file and the line.
+    """Read a file, and plan its runs; `only` keeps expectations whose name or sentence has this text, `candidate` is
+    the controller of the flows of that name. Raises ScenarioError that names the file and the line.
     """
     given = from_file(path, overrides=overrides)
+    if candidate is not None:
+        overrides = (*overrides, *_replaced(given.scenario, _of_candidate(given), candidate))
+        given = from_file(path, overrides=overrides)
     if not given.scenario.expect:
         raise ScenarioError("expect", "has none, wanted an [[expect]] table", source=str(path))
     everything = expectations(given, overrides=overrides)
@@ -173,18 +197,36 @@ def _overrides(scenario: Scenario, reading: Reading, at: str) -> tuple[str, ...]
         if not equals:
             made += _replaced(scenario, _candidates(scenario, reading, at), part)
         elif name in tables:
-            made += _replaced(scenario, [i for i, table in enumerate(tables) if table == name], value)
+            made += _replaced(scenario, [i for i, table in enumerate(tables) if is_called(table, name)], value)
         else:
             made.append(part)
     return tuple(made)
 
 
+def is_called(table: object, name: str) -> bool:
+    """True if a [[flow]] table is the one of this name, or another flow of the candidate."""
+    return table == name or (name == CANDIDATE and str(table).startswith(f"{CANDIDATE}-"))
+
+
+def _of_candidate(given: Given) -> list[int]:
+    """The [[flow]] tables of the controller that a file is about."""
+    tables = [i for i, flow in enumerate(given.scenario.flow) if is_called(flow.name, CANDIDATE)]
+    if not tables:
+        names = ", ".join(flow.name or str(raw(flow).get("cca")) for flow in given.scenario.flow)
+        raise ScenarioError("--candidate", f"no flow is called {CANDIDATE}, there are: {names}", source=given.source)
+    return tables
+
+
 def _replaced(scenario: Scenario, tables: Sequence[int], cca: str) -> list[str]:
-    """Another controller in these [[flow]] tables; parameters of the one before mean nothing to it."""
+    """Another controller in these [[flow]] tables, with the transport that it is of; parameters of the one before mean
+    nothing to it.
+    """
     made = []
     for i in tables:
         written = raw(scenario.flow[i])
         made += [f"flow[{i}].cca={cca}", *([f"flow[{i}].params={{}}"] if "params" in written else [])]
+        if cca.startswith(_QUINN) or written.get("transport") == "quinn":
+            made.append(f"flow[{i}].transport={'quinn' if cca.startswith(_QUINN) else 'tcp'}")
     return made
 
 

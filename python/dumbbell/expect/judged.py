@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import FAILS, HOLDS, UNJUDGED, Verdict, Word
-from dumbbell.judge.sentence import Along, Compare, Judged
+from dumbbell.judge.sentence import Along, Judged
 from dumbbell.judge.verdict import worst
 from dumbbell.units import value_text
 
@@ -103,8 +103,7 @@ def of_file(file: File, cases: Cases, failed: Sequence[str], *, save: str | None
 def _keep(asked: Asked, cases: Cases, baselines: Baselines) -> None:
     """Keep the left side of a comparison with a baseline at all its places."""
     for vary in _places(asked, cases):
-        for part in getattr(asked.sentence, "parts", (asked.sentence,)):
-            assert isinstance(part, Compare)
+        for part in asked.compared:
             baselines.keep(asked, part.left, vary, At(asked, cases, vary).rows(part.left))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ScenarioError
 from dumbbell.scenario import source
@@ -27,15 +27,24 @@ def planned(
     own: Own | None = None,
     on: str = "sim",
     only: str | None = None,
+    candidate: str | None = None,
 ) -> list[File]:
-    """The files below these paths with the runs that they need. Raises ScenarioError: also where nothing is judged."""
-    files = [read(path, overrides=overrides, own=own, on=on, only=only) for path in files_of(paths)]
+    """The files below these paths with the runs that they need; parameters as of `asked.read`. Raises ScenarioError,
+    also where nothing is judged.
+    """
+    how: dict[str, Any] = {"overrides": overrides, "own": own, "on": on, "only": only, "candidate": candidate}
+    files = [read(path, **how) for path in files_of(paths)]
     if not any(file.asked for file in files):
         why = f'has "{only}" in its name' if only is not None else f"is judged on {on}"
         raise ScenarioError("-k" if only is not None else "--on", f"no [[expect]] of these files {why}")
-    numbered = iter(range(sum(len(jobs) for file in files for jobs in file.jobs.values())))
+    return numbered(files)
+
+
+def numbered(files: Sequence[File]) -> list[File]:
+    """These files, each of their runs with a number of its own."""
+    numbers = iter(range(sum(len(jobs) for file in files for jobs in file.jobs.values())))
     return [
-        file._replace(jobs={case: [_numbered(job, next(numbered)) for job in jobs] for case, jobs in file.jobs.items()})
+        file._replace(jobs={case: [_numbered(job, next(numbers)) for job in jobs] for case, jobs in file.jobs.items()})
         for file in files
     ]
 

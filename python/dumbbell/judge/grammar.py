@@ -55,6 +55,8 @@ def amount(name: str, value: float, unit: str, text: str, at: str) -> float:
                 at, f'got "{text}", wanted a number{known.unit and f" in {known.unit}"}: {name} is no fraction'
             )
         return value / 100
+    if unit == "pt" and known.unit == "%":
+        return value / 100
     if unit:
         return _converted(known, value, unit, text, at)
     if known.scale > 1 and 0 < abs(value) < 1:

@@ -2,6 +2,7 @@
 
     VALUE OP NUMBER|VALUE [+- AMOUNT]        goodput of a >= 0.8 x goodput of a with cubic
     NUMBER OP VALUE OP NUMBER                25% <= share of a <= 80%
+    ... or ...                               retrans_rate <= 1% or retrans_rate <= 2 x retrans_rate with reno
     VALUE within AMOUNT of NUMBER|VALUE      goodput within 2% of baseline
     FIGURE ci WIDTH                          goodput ci 2%
     order A > B >= C by FIGURE [+- AMOUNT]   order bbr > bbr3 >= cubic by goodput
@@ -16,7 +17,7 @@ A number has the unit that tables print, or one behind it. An amount in percent 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 from dumbbell import units
@@ -33,6 +34,7 @@ from .sentence import (
     Compare,
     Count,
     Delay,
+    Either,
     Narrow,
     Ranking,
     Reading,
@@ -86,11 +88,20 @@ class _Reader:
         self.words, self.i = list(_tokens(text)), 0
 
     def whole(self) -> Sentence:
-        read: Callable[[], Sentence] = self.order if self.next_is("order") else self.statement
-        made = read()
+        made: Sentence = self.order() if self.next_is("order") else self.statement()
+        if self.i < len(self.words) and self.words[self.i] == "or":
+            made = self.either(made)
         if self.i < len(self.words):
             self.fail(f'nothing more behind "{" ".join(self.words[: self.i])}", got "{self.words[self.i]}"')
         return made
+
+    def either(self, first: Sentence) -> Either:
+        parts = [first]
+        while self.next_is("or"):
+            parts.append(self.statement())
+        if not all(isinstance(part, (Compare, Both)) for part in parts):
+            self.fail("comparisons on both sides of or")
+        return Either(tuple(parts))  # type: ignore[arg-type]
 
     def statement(self) -> Sentence:
         if self.is_number():
@@ -194,8 +205,11 @@ class _Reader:
         """The value with what stands behind it."""
         own: dict[str, object] = {}
         while self.i < len(self.words) and self.words[self.i] in ("of", "with", "from", "to"):
-            word = self.take("")
+            word = self.words[self.i]
             key = {"of": "of", "with": "case", "from": "start_s", "to": "end_s"}[word]
+            if key in own:  # of the left side, at the end of the sentence
+                break
+            self.i += 1
             given = self.take(f"what {word} means")
             if key not in value._fields:
                 self.fail(f'no "{word}" behind "{value}"')

@@ -15,7 +15,7 @@ from dumbbell.results.statistic import Sample
 
 from .questions import Order, Precision, Sign, Trend, compared, missing, number, together
 from .rule import Tolerance
-from .verdict import UNJUDGED, Verdict
+from .verdict import FAILS, HOLDS, UNCLEAR, UNJUDGED, Verdict, Word
 
 
 class Reading(NamedTuple):
@@ -182,8 +182,9 @@ class Compare(NamedTuple):
         assert isinstance(self.right, Scaled)
         factor, of = self.right.factor, right.sample
         scaled = Sample(tuple(None if v is None else factor * v for v in of.values), of.seeds)
-        near = f"within {tolerance_text(self.left, self.tolerance)} of" if self.sign == "==" else self.sign
-        wanted = f"{near} {self.right} = {shown(self.left, scaled.interval.mean)}"
+        width = "" if self.tolerance == Tolerance() else tolerance_text(self.left, self.tolerance)
+        line = f"{self.right} = {shown(self.left, scaled.interval.mean)}"
+        wanted = f"within {width} of {line}" if self.sign == "==" else f"{self.sign} {line}{width and f' ± {width}'}"
         absent = lacking(self.left if isinstance(self.right.value, Baseline) else self.right.value, scaled)
         if absent:
             return Judged(left.label, absent, _measured(self.left, left.sample), wanted)
@@ -218,6 +219,31 @@ class Both(NamedTuple):
             )
             for row in rows
         ]
+
+
+class Either(NamedTuple):
+    """Comparisons one of which has to hold, row by row: ``retrans_rate <= 1% or retrans_rate <= 2 x ...``."""
+
+    parts: tuple[Compare | Both, ...]
+
+    def values(self) -> Iterator[Value]:
+        """The values that they read of runs."""
+        for part in self.parts:
+            yield from part.values()
+
+    def judge(self, place: Place) -> list[Judged]:
+        """Judge each row by the best of them."""
+        judged = [part.judge(place) for part in self.parts]
+        if len({len(rows) for rows in judged}) > 1:
+            raise ValueError("the sides of or have different rows: wanted the same `of` on each")
+        return [_best(row) for row in zip(*judged, strict=True)]
+
+
+def _best(row: Sequence[Judged]) -> Judged:
+    """The verdict of the part that is met best; one that cannot be judged does not keep another from holding."""
+    order: list[Word] = [HOLDS, UNCLEAR, UNJUDGED, FAILS]
+    best = min(row, key=lambda judged: order.index(judged.verdict.word))
+    return best._replace(measured=row[0].measured, wanted=" or ".join(judged.wanted for judged in row))
 
 
 class Narrow(NamedTuple):
@@ -298,7 +324,7 @@ class Along(NamedTuple):
         ]
 
 
-Sentence = Compare | Both | Narrow | Ranking | Along
+Sentence = Compare | Both | Either | Narrow | Ranking | Along
 
 
 def lacking(value: Value, sample: Sample) -> Verdict | None:
@@ -321,7 +347,7 @@ def _line(reading: Reading, line: Sequence[tuple[float, Sample]]) -> str:
 def shown(value: Value, amount: float) -> str:
     """A number of this value as people read it, with its unit."""
     if not math.isfinite(amount):
-        return "none" if math.isnan(amount) else "never"
+        return "none" if math.isnan(amount) else "never" if isinstance(value, (Delay, Stay)) else "infinite"
     if isinstance(value, Reading):
         known = figure(value.figure)
         return f"{number(known.scale * amount)}{f' {known.unit}' if known.unit else ''}"
@@ -330,7 +356,9 @@ def shown(value: Value, amount: float) -> str:
 
 def tolerance_text(value: Value, tolerance: Tolerance) -> str:
     """A tolerance as people read it."""
-    return f"{100 * tolerance.share:g} %" if tolerance.share else shown(value, tolerance.amount)
+    if tolerance.share:
+        return f"{100 * tolerance.share:g} %"
+    return shown(value, tolerance.amount).replace(" %", " points")
 
 
 def _measured(value: Value, sample: Sample) -> str:

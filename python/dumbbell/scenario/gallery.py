@@ -44,6 +44,9 @@ TOPICS = {
     "A controller of one's own": "regression-test examples/own-module examples/own-python",
 }
 
+#: What the names of scenarios of a suite begin with (`dumbbell suite`), which no list of the gallery has.
+SUITES = "suites/"
+
 #: The topic of each scenario.
 TOPIC_OF = {name: topic for topic, names in TOPICS.items() for name in names.split()}
 
@@ -96,6 +99,10 @@ def near(word: str) -> list[str]:
 def entries() -> list[Entry]:
     """All of them, by name; those in folders come last."""
     files = sorted(FOLDER.rglob("*.toml"), key=lambda path: (len(path.relative_to(FOLDER).parts), path))
+    return [entry for entry in _entries(files) if not entry.name.startswith(SUITES)]
+
+
+def _entries(files: Sequence[Path]) -> list[Entry]:
     return [
         Entry(path.relative_to(FOLDER).with_suffix("").as_posix(), path, summary(path.read_text(encoding="utf-8")))
         for path in files
@@ -121,6 +128,8 @@ def find(name: str) -> Path:
     known = {entry.name: entry.path for entry in entries()}
     if name in known:
         return known[name]
+    if name.startswith(SUITES) and name in {entry.name for entry in _entries(sorted(FOLDER.glob(f"{SUITES}*/*.toml")))}:
+        return FOLDER / f"{name}.toml"
     like = near(name)
     hint = f"; did you mean {' or '.join(like)}?" if like else ""
     raise ScenarioError("", f"got {name}, wanted a scenario of the gallery: `dumbbell gallery` lists them{hint}")

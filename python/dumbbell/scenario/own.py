@@ -11,6 +11,7 @@ how to write one.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,19 @@ class Source(NamedTuple):
     def is_ours(self) -> bool:
         """True if it is a C file that includes cca.h."""
         return self.library is not None and self.refused is None and self.library(1000)[1] is not None
+
+
+def is_file(text: str) -> bool:
+    """True if a controller is given as a file, and not by its name."""
+    return os.sep in text or text.endswith((".c", ".py"))
+
+
+def name_in(file: str, at: str = "CCA") -> str:
+    """The name of the one controller in a file; raises ScenarioError where it holds several."""
+    names = list(Own.load([file]).sources)
+    if len(names) != 1:
+        raise ScenarioError(at, f"{file} holds {', '.join(names)}: wanted one of these names, and --cca {file}")
+    return names[0]
 
 
 class Own:

@@ -1,0 +1,110 @@
+"""`dumbbell evaluate`: a controller by the sections of RFC 9743, beside Reno, CUBIC and BBRv3; `dumbbell suite`: the
+suites that there are, and one of them for a controller.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dumbbell import api, interrupts
+from dumbbell.errors import OutError
+from dumbbell.expect import evaluated, suites
+from dumbbell.files import written_whole
+from dumbbell.scenario import gallery
+
+from .output import note
+from .status import OK
+from .table import Column, text
+from .writers import write_object
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dumbbell.expect.evaluated import Evaluation
+
+#: Cells that the table lists below each section; the page has all.
+_LISTED = 4
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Evaluate a controller; see `dumbbell evaluate --help`."""
+    asked, began = vars(arguments), time.monotonic()
+    names = ("candidate", "profile", "suite", "overrides", "cca", "on", "store", "jobs")
+    with interrupts.Raised():
+        said = api.evaluate(**{name: asked[name] for name in names}, progress=not asked["quiet"])
+    _show(said, asked, time.monotonic() - began)
+    return OK
+
+
+def suite(arguments: argparse.Namespace) -> int:
+    """List the suites, or the files of one; `dumbbell suite NAME CCA` evaluates a controller by it."""
+    asked = vars(arguments)
+    if asked["name"] is None:
+        for name in suites.names():
+            there = suites.find(name)
+            print(f"{name:14}{there.head.title} ({len(there.files)} files)")
+        return OK
+    if asked["candidate"] is None:
+        there = suites.find(asked["name"])
+        for file in there.files:
+            print(f"{file}: {gallery.summary(file.read_text(encoding='utf-8'))}")
+        return OK
+    return main(argparse.Namespace(**{**asked, "suite": asked["name"]}))
+
+
+def _show(said: Evaluation, asked: Mapping[str, Any], took_s: float) -> None:
+    if asked["json"]:
+        write_object(said.as_json())
+    else:
+        sys.stdout.write(_table(said))
+        for chapter in said.chapters:
+            _print_cells(chapter)
+        print(f"\nin {took_s:.0f} s; bounds: Dumbbell's, version {said.suite.head.bounds}")
+    if asked["out"]:
+        from dumbbell.report.evaluation import page
+
+        _write(Path(asked["out"]), page(said), force=asked["force"])
+        if not asked["json"] and not asked["quiet"]:
+            note(f"page: {asked['out']}")
+
+
+def _table(said: Evaluation) -> str:
+    """The sections, each with its word, and how many cells of the references have which."""
+    chapters = said.chapters
+    columns = [
+        Column("section", ("section",), [chapter.section.number for chapter in chapters], right=False),
+        Column("title", ("title",), [chapter.section.title for chapter in chapters], right=False),
+        Column("level", ("level",), [chapter.section.level for chapter in chapters], rank=1, right=False),
+        Column(said.candidate, (said.candidate,), [chapter.text for chapter in chapters], right=False),
+    ]
+    return text(columns)
+
+
+def _print_cells(chapter: evaluated.Chapter) -> None:
+    bad = [cell for cell in chapter.cells if cell.said.grade != "pass"]
+    bad.sort(key=lambda cell: evaluated.WORST.index(cell.said.grade))
+    if not bad:
+        return
+    print(f"\n{chapter.section.number} {chapter.section.title}")
+    for cell in bad[:_LISTED]:
+        references = ", ".join(f"{cca} {said.measured}" for cca, said in cell.references.items())
+        remark = f" ({cell.note})" if cell.note else ""
+        chance = "~" if cell.said.is_unclear else ""
+        print(f"  {cell.said.grade}{chance}{remark}: {cell.name}, {cell.where}: {cell.said.measured}; {references}")
+        print(f"      {cell.command}")
+    if len(bad) > _LISTED:
+        print(f"  and {len(bad) - _LISTED} more, which --json and the page of --out have")
+
+
+def _write(path: Path, page: str, *, force: bool) -> None:
+    if path.exists() and not force:
+        raise OutError(f"--out: {path} exists; --force replaces it")
+    try:
+        with written_whole(path) as draft:
+            draft.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise OutError(f"--out: {path}: {error.strerror}") from None
