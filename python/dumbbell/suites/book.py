@@ -100,6 +100,10 @@ class Book:
             )  # fmt: skip
         return self._tables[name]
 
+    def settings(self, name: str) -> Iterable[Case]:
+        """The cases of an entry as they would be run."""
+        return entry_of(name).cases(self.profile, self.changed.overrides)
+
     def forget(self, name: str) -> None:
         """Let go of what was read of an entry's runs; figures of other entries may read them again."""
         self._tables.pop(name, None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from math import nan
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import given
 from .claims import Read
 from .places import SuiteError
 from .table import Line, Reading, by_place
@@ -86,13 +88,21 @@ def _read(read: Read, asked: Asked, table: Table) -> list[Reading]:
 
 def _source(read: Read, line: str | None, asked: Asked, table: Table) -> list[Reading]:
     """The points of one line, in this entry or others."""
-    suite = table.id.partition("/")[0]
-    tables = [asked.book.table(f"{suite}/{name}") for name in read.entry] if asked.book and read.entry else [table]
     line = read.lines[0] if len(read.lines) == 1 else line
+    figure = read.figure or asked.figure
+    if read.numbers:
+        return [Reading({read.by or "": i}, (number,)) for i, number in enumerate(read.numbers, 1)]
+    if read.source == "parameters":
+        return [given.parameter(table, figure, line)]
     at = {
         key: value for key, value in (asked.at if read.at is None else read.at).items() if key not in ("from_x", "to_x")
     }
-    figure = read.figure or asked.figure
+    suite = table.id.partition("/")[0]
+    others = [f"{suite}/{name}" for name in read.entry]
+    if read.source == "settings":
+        cases = chain.from_iterable(asked.book.settings(name) for name in others or [table.id]) if asked.book else ()
+        return given.settings(cases, figure, line, at, read.by)
+    tables = [asked.book.table(name) for name in others] if asked.book and others else [table]
     points = []
     for source in tables:
         own = source.having(read.having) if read.having else source
@@ -101,11 +111,11 @@ def _source(read: Read, line: str | None, asked: Asked, table: Table) -> list[Re
 
 
 def _ends(table: Table, figure: str, line: str | None, at: Place) -> list[Reading]:
-    """The smallest and the largest of the flows at each place."""
+    """The smallest and the largest of the flows, or of a flow's phases, at each place."""
     return [
-        Reading({**place, "flow": word}, tuple(pick(values) for values in runs))
+        Reading({**place, "of all": word}, tuple(pick(values) for values in runs))
         for place, runs, _ in table.raw(figure, line, at)
-        for word, pick in (("first", min), ("last", max))
+        for word, pick in (("smallest", min), ("largest", max))
     ]
 
 

@@ -111,6 +111,8 @@ class Entry:
     """Readers of its suite: ``(table, claim, tables) -> readings``; for an ordering one list for each name in it."""
     names: Mapping[str, str | Line] = field(default_factory=dict)
     """Names in claims that are no line of the figure: the lines that they stand for, or how they are read."""
+    flows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The [[flow]] tables of its names of flows."""
     also: tuple[str, ...] = ()
     """Other entries whose cases a trend of this one needs, because each panel of a figure is an entry."""
     needs: tuple[str, ...] = ()
@@ -129,6 +131,9 @@ class Entry:
 
 class Tables(Protocol):
     """Owner of the runs of every entry: a book."""
+
+    def settings(self, name: str) -> Iterable[Case]:
+        """The cases of an entry as they would be run."""
 
     def table(self, name: str) -> Table:
         """The runs of an entry."""

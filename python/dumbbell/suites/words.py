@@ -34,6 +34,12 @@ def _number(value: object) -> float:
     return value
 
 
+def _numbers(value: object) -> tuple[float, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise UnitError("a list of numbers")
+    return tuple(_number(number) for number in value)
+
+
 def _any_table(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise UnitError("a table")
@@ -50,6 +56,7 @@ TEXT = Kind(_text, {"type": "string", "minLength": 1})
 WORDS = Kind(_words, {"type": "string"})
 TEXTS = Kind(_texts, {"anyOf": [TEXT.schema, {"type": "array", "items": TEXT.schema}]})
 NUMBER = Kind(_number, {"type": "number"})
+NUMBERS = Kind(_numbers, {"type": "array", "items": NUMBER.schema})
 ANY_TABLE = Kind(_any_table, {"type": "object"})
 TABLES = Kind(_tables, {"type": "array", "items": {"type": "object"}})
 ANYTHING = Kind(lambda value: value, {})
