@@ -56,12 +56,12 @@ def _conclusions() -> int:
     from rich import box
     from rich.table import Table
 
-    from dumbbell.suites import conclusions
+    from dumbbell.suites import conclusions, standing
     from dumbbell.suites.folders import shipped
 
     from .table import console
 
-    verdicts = conclusions.stored()["claims"]
+    verdicts = standing.stored()["claims"]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for head in ("paper", "says", "", "claims"):
         table.add_column(head, justify="right" if head == "claims" else "left", no_wrap=head in ("paper", ""))
@@ -71,7 +71,7 @@ def _conclusions() -> int:
             colour = _COLOURS.get(word, "yellow")
             table.add_row(f"{suite} {one.id}", one.text, f"[{colour}]{word}[/]", f"{held}/{judged}")
     console().print(table)
-    note(f"{conclusions.made()}; docs/papers/against-linux.md has the evidence from Linux")
+    note(f"{standing.made()}; docs/papers/against-linux.md has the evidence from Linux")
     note("papers kfoury2020 lists the figures of a paper; reproduce kfoury2020/fig14b runs one")
     return OK
 

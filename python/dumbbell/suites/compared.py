@@ -78,7 +78,10 @@ def _read(read: Read, asked: Asked, table: Table) -> list[Reading]:
     for line in names:
         if read.over:
             parts = [_source(read.part(part), line, asked, table) for part in read.parts]
-            own = [pair(at, OVER[read.over], *two) for at, two in by_place(parts)]
+            places = by_place(parts)
+            if read.source == "settings" and not len(places) == len(parts[0]) == len(parts[1]):
+                raise SuiteError(f"{len(parts[0])} places against {len(parts[1])}")
+            own = [pair(at, OVER[read.over], *two) for at, two in places]
         else:
             own = _settled(read, _source(read, line, asked, table))
         is_named = len(names) > 1 and not read.of_mean

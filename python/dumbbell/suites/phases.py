@@ -8,7 +8,7 @@ claim. Phases of PROBE_BW that have no name of their own, as those of BBRv1, are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from math import ceil, nan
 from typing import TYPE_CHECKING, NamedTuple
@@ -137,22 +137,25 @@ def seconds(*names: str) -> Figure:
     return lambda course: [course.seconds(phase) for phase in course.phases(*names)]
 
 
-def startup_growth(course: Course) -> list[float]:
-    """What is sent in a round trip of STARTUP over what was sent in the one before, before the queue grows."""
+def startup_growth(course: Course) -> float:
+    """How much more is sent in a round trip of STARTUP than in the one before: the mean over those before the last in
+    which what is sent grows.
+    """
     import numpy as np
 
     startup = next(iter(course.phases("STARTUP")[-1:]), None)
-    if startup is None:
-        return []
+    if startup is None or not (course.column("segs_sent")[: startup.end] > 0).any():
+        return nan
+    sent_so_far = course.column("segs_sent")
     rtt = float(np.nanmin(course.rtt_s[: startup.end]))
-    first = int(np.argmax(course.column("segs_sent") > 0))
+    first = max(0, int(np.argmax(sent_so_far > 0)) - 1)
     edges = np.arange(course.time_s[first], course.time_s[startup.end], rtt)
-    sent = np.diff(np.interp(edges, course.time_s, course.column("segs_sent")))
-    rounds = int(np.argmax(sent)) - 1
-    return [float((sent[rounds] / sent[0]) ** (1 / rounds))] if rounds > 0 else []
+    sent = np.diff(np.interp(edges, course.time_s, sent_so_far))
+    last = int(np.argmax(sent)) - 1 if sent.size else 0
+    return float((sent[last] / sent[0]) ** (1 / last)) if last > 0 and sent[0] > 0 else nan
 
 
-def other_exits(course: Course) -> list[float]:
+def other_exits(course: Course) -> float:
     """Number of times that STARTUP ended neither on a plateau nor with an upper bound of what is in flight. A plateau is
     growth below a quarter in the last two round trips: the three rounds before were shorter, as the queue was.
     """
@@ -164,17 +167,13 @@ def other_exits(course: Course) -> list[float]:
     for end in ends:
         then = int(np.searchsorted(course.time_s, course.time_s[end] - 2 * course.rtt_s[end]))
         others += bool(np.isnan(bound[end])) and not bw[end] < 1.25 * bw[then]
-    return [float(others)] if ends else []
+    return float(others) if ends else nan
 
 
-def time_share(*names: str) -> Figure:
-    """The part of all time that the flow is in these phases."""
-
-    def figure(course: Course) -> list[float]:
-        every = sum(course.seconds(phase) for phase in course.phases())
-        return [sum(course.seconds(phase) for phase in course.phases(*names)) / every]
-
-    return figure
+def cruise_share(course: Course) -> float:
+    """The part of all time that the flow is in CRUISE."""
+    every, own = (sum(map(course.seconds, course.phases(*names))) for names in ((), ("CRUISE",)))
+    return own / every if every else nan
 
 
 def queue_of_refill(course: Course) -> list[float]:
@@ -245,12 +244,15 @@ def cycle_gains(course: Course) -> list[float]:
 
 
 def bound_growth(course: Course) -> list[float]:
-    """How much more the upper bound grows in a round of UP than in the round before, where it limits the flow."""
+    """How much more the upper bound grows in a round of UP than in the one before, where it grows for four and more: the
+    mean over these rounds.
+    """
     bound = course.column("inflight_hi")
     listed = []
     for phase in course.phases("UP"):
-        grown = _by_round(course, phase, bound)
-        listed += [after / before for before, after in pairwise(grown) if before > 0 and after > 0]
+        grown = [growth for growth in _by_round(course, phase, bound) if growth >= 1]
+        if len(grown) >= 4:
+            listed.append(float((grown[-1] / grown[0]) ** (1 / (len(grown) - 1))))
     return listed
 
 
@@ -269,18 +271,33 @@ def _falls(course: Course) -> list[int]:
     return [i for i, (before, now) in enumerate(pairwise(bw), 1) if now < 0.95 * before]
 
 
-def falls_elsewhere(course: Course) -> list[float]:
+def falls_elsewhere(course: Course) -> float:
     """Number of falls of the estimate in other phases than CRUISE and DOWN."""
     falls = _falls(course)
     allowed = ("PROBE_BW_CRUISE", "PROBE_BW_DOWN", "PROBE_BW_DOWN_SLIGHTLY")
-    return [float(sum(course.states[i - 1] not in allowed for i in falls))] if falls else []
+    return float(sum(course.states[i - 1] not in allowed for i in falls)) if falls else nan
 
 
-def falls_a_round(course: Course) -> list[float]:
+def falls_a_round(course: Course) -> float:
     """The most falls of the estimate within a minimum round trip."""
     times = [float(course.time_s[i]) for i in _falls(course)]
     rtt = float(course.min_rtt_s[-1])
-    return [float(max(sum(0 <= other - time < 0.9 * rtt for other in times) for time in times))] if times else []
+    return float(max((sum(0 <= other - time < 0.9 * rtt for other in times) for time in times), default=nan))
+
+
+def probes_to_forget(course: Course) -> float:
+    """Number of probes that end after the link's rate falls and before the estimate has fallen half of the way, too."""
+    times, rates = course.result.plan.bottleneck.changes(course.result.plan.duration_ns)
+    fall = next((i for i, (before, now) in enumerate(pairwise(rates), 1) if now < before), None)
+    if fall is None:
+        return nan
+    middle = (rates[fall - 1] + rates[fall]) / 2 * 1e6
+    bw = course.column("bw_bps")
+    forgotten = next((t for t, estimate in zip(course.time_s, bw) if t > times[fall] and estimate < middle), None)
+    if forgotten is None:
+        return nan
+    ends = [course.time_s[phase.end] for phase in course.phases("UP")]
+    return float(sum(times[fall] < end <= forgotten for end in ends))
 
 
 def lower_bound_cuts(course: Course) -> list[float]:
@@ -294,39 +311,47 @@ def window_over_bounds(course: Course) -> list[float]:
     import numpy as np
 
     most = np.fmin(course.column("inflight_lo"), 0.85 * course.column("inflight_hi"))
-    over = course.column("cwnd") / most
+    over = course.column("cwnd") / np.where(most > 0, most, nan)
     halves = [over[(phase.begin + phase.end) // 2 : phase.end] for phase in course.phases("CRUISE")]
     return [float(np.nanmax(half)) for half in halves if not np.isnan(half).all()]
 
 
-def _metric(title: str, unit: str, figure: Figure) -> Metric:
-    def read(result: Result, label: str | None) -> Sequence[float]:
+def _each(title: str, unit: str, figure: Figure) -> Metric:
+    """A figure of every phase."""
+
+    def read(result: Result, label: str | None) -> list[float]:
         return figure(Course(result, label)) or [nan]
 
     return Metric(title, unit, read)
 
 
+def _one(title: str, unit: str, figure: Callable[[Course], float]) -> Metric:
+    """A figure of the whole run."""
+    return Metric(title, unit, lambda result, label: figure(Course(result, label)))
+
+
 METRICS = {
-    "startup_growth": _metric("Sent in a round of STARTUP over the one before", "", startup_growth),
-    "other_exits": _metric("Other ends of STARTUP", "", other_exits),
-    "drain_end": _metric("In flight when DRAIN ends", "BDP", in_flight_at_end("DRAIN")),
-    "up_end": _metric("In flight when UP ends", "BDP", in_flight_at_end("UP")),
-    "down_end": _metric("In flight when DOWN ends", "BDP", in_flight_at_end("DOWN", "DOWN_SLIGHTLY")),
-    "cruise_share": _metric("Part of the time in CRUISE", "", time_share("CRUISE")),
-    "refill_rtts": _metric("Length of REFILL", "RTT", rtts("REFILL")),
-    "refill_queue": _metric("RTT of REFILL over that of CRUISE", "", queue_of_refill),
-    "up_rtts": _metric("Length of UP", "RTT", min_rtts("UP")),
-    "cruise_rtts": _metric("Of a cycle at a gain of 1", "RTT", cruise_rtts),
-    "cycle_rtts": _metric("Length of a cycle", "RTT", cycle_rtts),
-    "cycle_gains": _metric("Mean gain of a cycle", "", cycle_gains),
-    "waits": _metric("Time between probes", "s", waits),
-    "probe_rtt_s": _metric("Length of PROBE_RTT", "s", seconds("PROBE_RTT")),
-    "try_rtts": _metric("Length of ProbeTry", "RTT", try_rtts),
-    "guard_gains": _metric("Gain in the second round of ProbeTry", "", gains("GUARD")),
-    "bound_growth": _metric("Growth of inflight_hi over that of the round before", "", bound_growth),
-    "falls_elsewhere": _metric("Falls of the estimate outside CRUISE and DOWN", "", falls_elsewhere),
-    "falls_a_round": _metric("Falls of the estimate in a round", "", falls_a_round),
-    "lower_bound_cuts": _metric("inflight_lo over what it was", "", lower_bound_cuts),
-    "window_over_bounds": _metric("Window in CRUISE over the bounds", "", window_over_bounds),
+    "startup_growth": _one("Sent in a round of STARTUP over the one before", "", startup_growth),
+    "other_exits": _one("Other ends of STARTUP", "", other_exits),
+    "drain_end": _each("In flight when DRAIN ends", "BDP", in_flight_at_end("DRAIN")),
+    "up_end": _each("In flight when UP ends", "BDP", in_flight_at_end("UP")),
+    "down_end": _each("In flight when DOWN ends", "BDP", in_flight_at_end("DOWN", "DOWN_SLIGHTLY")),
+    "cruise_share": _one("Part of the time in CRUISE", "", cruise_share),
+    "refill_rtts": _each("Length of REFILL", "RTT", rtts("REFILL")),
+    "refill_queue": _each("RTT of REFILL over that of CRUISE", "", queue_of_refill),
+    "up_rtts": _each("Length of UP", "RTT", min_rtts("UP")),
+    "cruise_rtts": _each("Of a cycle at a gain of 1", "RTT", cruise_rtts),
+    "cycle_rtts": _each("Length of a cycle", "RTT", cycle_rtts),
+    "cycle_gains": _each("Mean gain of a cycle", "", cycle_gains),
+    "waits": _each("Time between probes", "s", waits),
+    "probe_rtt_s": _each("Length of PROBE_RTT", "s", seconds("PROBE_RTT")),
+    "try_rtts": _each("Length of ProbeTry", "RTT", try_rtts),
+    "guard_gains": _each("Gain in the second round of ProbeTry", "", gains("GUARD")),
+    "bound_growth": _each("Growth of inflight_hi over that of the round before", "", bound_growth),
+    "falls_elsewhere": _one("Falls of the estimate outside CRUISE and DOWN", "", falls_elsewhere),
+    "falls_a_round": _one("Falls of the estimate in a round", "", falls_a_round),
+    "probes_to_forget": _one("Probes until a fall of the rate is known", "", probes_to_forget),
+    "lower_bound_cuts": _each("inflight_lo over what it was", "", lower_bound_cuts),
+    "window_over_bounds": _each("Window in CRUISE over the bounds", "", window_over_bounds),
 }
 """Metrics that suites about these controllers have among their own."""

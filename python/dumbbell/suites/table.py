@@ -133,7 +133,7 @@ class Tables(Protocol):
     """Owner of the runs of every entry: a book."""
 
     def settings(self, name: str) -> Iterable[Case]:
-        """The cases of an entry as they would be run."""
+        """The cases of an entry as they would be run in full."""
 
     def table(self, name: str) -> Table:
         """The runs of an entry."""
@@ -238,9 +238,10 @@ class Table:
         if expression:
             pick = {"min": min, "max": max}[expression[1]]
             return merged([self.read(metric, part.strip(), at) for part in expression[2].split(",")], pick)
-        readings = [
-            Reading(place, tuple(map(float, values)), inside) for place, values, inside in self.raw(metric, label, at)
-        ]
+        raw = self.raw(metric, label, at)
+        if any(isinstance(value, list) for _, values, _ in raw for value in values):
+            raise SuiteError(f"{metric} has several numbers for each run: read = {{ ends = true }} takes two of them")
+        readings = [Reading(place, tuple(map(float, values)), inside) for place, values, inside in raw]
         if not readings:
             known = ", ".join(self.lines())
             raise SuiteError(
