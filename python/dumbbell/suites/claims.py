@@ -103,9 +103,9 @@ class Read(Table):
     )
     source: Fixed[str] = key(
         Choice("runs", "parameters", "settings"),
-        "what figures are of. `parameters`: a parameter of each line's controller as the runs set it, fractions in units"
-        " of one; `settings`: a key of the runs, or sums and products of such, in ms, Mbit/s and kB. Nothing runs for"
-        " either",
+        "what figures are of. `parameters`: a parameter of each line's controller as the runs set it, fractions in"
+        " units of one; `settings`: a key of the runs, or sums and products of such, in ms, Mbit/s and kB. Nothing runs"
+        " for either",
         default="runs",
         varies=False,
     )

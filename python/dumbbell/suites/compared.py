@@ -95,15 +95,15 @@ def _source(read: Read, line: str | None, asked: Asked, table: Table) -> list[Re
     figure = read.figure or asked.figure
     if read.numbers:
         return [Reading({read.by or "": i}, (number,)) for i, number in enumerate(read.numbers, 1)]
-    if read.source == "parameters":
-        return [given.parameter(table, figure, line)]
     at = {
         key: value for key, value in (asked.at if read.at is None else read.at).items() if key not in ("from_x", "to_x")
     }
     suite = table.id.partition("/")[0]
     others = [f"{suite}/{name}" for name in read.entry]
-    if read.source == "settings":
+    if read.source != "runs":
         cases = chain.from_iterable(asked.book.settings(name) for name in others or [table.id]) if asked.book else ()
+        if read.source == "parameters":
+            return [given.parameter(table, cases, figure, line)]
         return given.settings(cases, figure, line, at, read.by)
     tables = [asked.book.table(name) for name in others] if asked.book and others else [table]
     points = []

@@ -358,9 +358,7 @@ def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, A
         return at
     if not _KEY.fullmatch(at.partition(" ")[0]):
         return at
-    return product(
-        at, lambda word: _number(word, written) if _KEY.fullmatch(word) else _number("at", {"at": word})
-    )
+    return product(at, lambda word: _number(word, written) if _KEY.fullmatch(word) else _number("at", {"at": word}))
 
 
 class _Along(Table):

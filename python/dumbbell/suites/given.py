@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.controllers import known, with_preset
@@ -19,9 +20,16 @@ if TYPE_CHECKING:
 
 #: What one of these units is in ms, Mbit/s or kB; others stay.
 _SIZES = {
-    **{"us": 1e-3, "ms": 1.0, "s": 1e3},
-    **{"kbit/s": 1e-3, "Mbit/s": 1.0, "Gbit/s": 1e3},
-    **{"B": 1e-3, "kB": 1.0, "MB": 1e3, "GB": 1e6},
+    "us": 1e-3,
+    "ms": 1.0,
+    "s": 1e3,
+    "kbit/s": 1e-3,
+    "Mbit/s": 1.0,
+    "Gbit/s": 1e3,
+    "B": 1e-3,
+    "kB": 1.0,
+    "MB": 1e3,
+    "GB": 1e6,
 }
 
 
@@ -58,7 +66,7 @@ def settings(cases: Iterable[Case], text: str, line: str | None, at: Place, by: 
     for case in cases:
         if line not in (None, case.series) or not matches(case.at, at):
             continue
-        value = sum(product(term, lambda word: _value(word, case)) for term in text.split(" + "))
+        value = sum(product(term, partial(_value, case)) for term in text.split(" + "))
         if by is not None and by not in case.at:
             raise SuiteError(f"no axis {by} at {dict(case.at)}")
         place = case.at if by is None else {by: case.at[by]}
@@ -68,7 +76,7 @@ def settings(cases: Iterable[Case], text: str, line: str | None, at: Place, by: 
     return list(readings.values())
 
 
-def _value(word: str, case: Case) -> float:
+def _value(case: Case, word: str) -> float:
     """A number, or the value of a key in ms, Mbit/s, kB or its own unit."""
     try:
         return float(word)

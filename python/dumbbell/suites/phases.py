@@ -14,6 +14,7 @@ from math import ceil, nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.results.columns import sample_column
+from dumbbell.units import MSS_BYTES
 
 from .measure import Metric, flows
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import FlowView
     from dumbbell.results.load import Result
     from dumbbell.results.statistic import Column
-
-#: Payload of a segment of TCP, bytes.
-SEGMENT_BYTES = 1448
 
 
 class Phase(NamedTuple):
@@ -54,13 +52,15 @@ class Course:
 
     @property
     def bdp(self) -> Column:
-        """The controller's estimate of the BDP at each sample, in what it counts: segments, packets, or parts of them."""
+        """The controller's estimate of the BDP at each sample, in what it counts (`counted_bytes`)."""
         bytes_counted = counted_bytes(self.result.plan.flows[self.flow])
         return self.column("bw_bps") / 8 * self.min_rtt_s / bytes_counted
 
     def phases(self, *names: str) -> list[Phase]:
         """Its phases of these names, without those that PROBE_RTT or the end of the run cuts; or all but the last."""
-        gains = [round(float(gain), 3) for gain in self.column("pacing_gain")]
+        import numpy as np
+
+        gains = np.nan_to_num(self.column("pacing_gain")).round(3).tolist()
         both = list(zip(self.states, gains, strict=True))
         starts = [0, *(i for i, (before, now) in enumerate(pairwise(both), 1) if before != now)]
         listed = [Phase(_name(*both[begin]), both[begin][1], begin, end) for begin, end in pairwise(starts)]
@@ -86,7 +86,7 @@ def counted_bytes(flow: FlowView) -> float:
         return transport.part_bytes
     if transport.write_bytes:
         return transport.write_bytes / ceil(transport.write_bytes / transport.payload_bytes)
-    return transport.payload_bytes or SEGMENT_BYTES
+    return transport.payload_bytes or MSS_BYTES
 
 
 def _name(state: str, gain: float) -> str:
@@ -128,8 +128,11 @@ def gains(*names: str) -> Figure:
 
 def try_rtts(course: Course) -> list[float]:
     """How long PRE_UP and GUARD last together, in round trips."""
-    tries, guards = rtts("PRE_UP")(course), rtts("GUARD")(course)
-    return [first + second for first, second in zip(tries, guards)]
+    return [
+        course.seconds(first) / course.mean_rtt(first) + course.seconds(second) / course.mean_rtt(second)
+        for first, second in pairwise(course.phases())
+        if (first.name, second.name) == ("PRE_UP", "GUARD")
+    ]
 
 
 def seconds(*names: str) -> Figure:
@@ -156,8 +159,10 @@ def startup_growth(course: Course) -> float:
 
 
 def other_exits(course: Course) -> float:
-    """Number of times that STARTUP ended neither on a plateau nor with an upper bound of what is in flight. A plateau is
-    growth below a quarter in the last two round trips: the three rounds before were shorter, as the queue was.
+    """Number of times that STARTUP ended neither on a plateau nor with an upper bound of what is in flight.
+
+    A plateau is growth below a quarter in the last two round trips: the three rounds before were shorter, as the queue
+    was.
     """
     import numpy as np
 
@@ -187,13 +192,14 @@ def queue_of_refill(course: Course) -> list[float]:
 
 def waits(course: Course) -> list[float]:
     """Time from the end of each probe to the next REFILL, s; without those that PROBE_RTT takes part of."""
-    listed, begin = [], nan
+    listed: list[float] = []
+    begin: float | None = None
     for before, phase in pairwise(course.phases()):
         if before.name == "UP" and phase.name == "DOWN":
             begin = float(course.time_s[phase.begin])
         elif phase.name == "PROBE_RTT":
-            begin = nan
-        elif phase.name == "REFILL" and begin == begin:
+            begin = None
+        elif phase.name == "REFILL" and begin is not None:
             listed.append(float(course.time_s[phase.begin]) - begin)
     return listed
 
@@ -244,8 +250,8 @@ def cycle_gains(course: Course) -> list[float]:
 
 
 def bound_growth(course: Course) -> list[float]:
-    """How much more the upper bound grows in a round of UP than in the one before, where it grows for four and more: the
-    mean over these rounds.
+    """How much more the upper bound grows in a round of UP than in the one before: the mean over the rounds of each UP
+    in which it grows for four and more.
     """
     bound = course.column("inflight_hi")
     listed = []
