@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from math import isnan
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import dumbbell
 from conftest import Cli
 from dumbbell import suites
 from dumbbell.runs.store import Store
-from dumbbell.suites import specification, standing
+from dumbbell.suites import phases, specification, standing
 from dumbbell.suites.book import Book
 from dumbbell.suites.table import FULL
 
@@ -107,9 +108,34 @@ def test_a_table_prints_its_claims_as_figures_do(cli: Cli, tmp_path: Path) -> No
     assert done.stdout.splitlines()[0].startswith("zhang2019/table1: The link l2")
     assert re.search(r"c4 Queue as printed.* holds .*11 points", done.stdout)
     assert not (tmp_path / "out/zhang2019-table1.png").exists()
+    told = cli("reproduce", "yang2021/fig13", "--out", tmp_path / "out", "--store", tmp_path / "store")
+    assert (
+        "\n  c6: fails in the paper's own program too: The module and the paper have different values.\n" in told.stdout
+    )
     refused = cli(*words, "--at", "case=3")
     assert refused.returncode == 2
     assert "--at: got case=3, wanted an entry with runs: zhang2019/table1 has none" in refused.stderr.replace('"', "")
+
+
+def test_phases_are_those_that_the_controller_enters(tmp_path: Path) -> None:
+    (run,) = dumbbell.run(
+        dumbbell.from_text(
+            'duration = "4s"\npath = { rate = "20Mbps", rtt = "20ms", buffer = "2bdp" }\n'
+            'record = { every = "1ms" }\nflow = [{ cca = "cubic" }, { cca = "bbr2", start = "1s" }]'
+        ),
+        tmp_path / "run",
+    )
+    course = phases.Course(run, "bbr2")
+    entered = [
+        (event["t_ns"] / 1e9, event["note"].removeprefix("PROBE_BW_"))
+        for event in run.events.to_pylist()
+        if event["kind"] == "cca_state" and event["flow"] == 1
+    ]
+    begun = [(float(course.time_s[phase.begin]), phase.name) for phase in course.phases() if phase.name != "STARTUP"]
+    assert len(begun) > 3
+    for begin, name in begun:
+        assert any(name == other and 0 <= begin - at <= 0.0011 for at, other in entered), name
+    assert all(map(isnan, phases.METRICS["cycle_rtts"].read(run, "cubic"))), "a controller without states has no phases"
 
 
 # --- in a suite of one's own ---------------------------------------------------------------------------------------------

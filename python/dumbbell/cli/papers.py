@@ -149,8 +149,8 @@ def _print(entry: Reproduced) -> None:
     from rich import box
     from rich.table import Table
 
+    from dumbbell.suites import findings, score
     from dumbbell.suites.cells import is_cell
-    from dumbbell.suites.score import measured_text, wanted_text
 
     from .table import console
 
@@ -165,10 +165,14 @@ def _print(entry: Reproduced) -> None:
             continue
         colour = _COLOURS[verdict.verdict]
         table.add_row(
-            f"{verdict.claim.id} {verdict.claim.text}", f"[{colour}]{verdict.verdict}[/]", measured_text(verdict),
-            wanted_text(verdict), f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", verdict.reason,
+            f"{verdict.claim.id} {verdict.claim.text}", f"[{colour}]{verdict.verdict}[/]", score.measured_text(verdict),
+            score.wanted_text(verdict), f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", verdict.reason,
         )  # fmt: skip
     console().print(table)
+    for verdict in entry.judged.verdicts:
+        finding = findings.of(f"{text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
+        if finding:
+            print(f"  {verdict.claim.id}: {score.why(finding)}")
     for what, choice in measured.entry.choices.items():
         print(f"  left open: {what}: {choice}")
     if entry.picture:
