@@ -58,6 +58,7 @@ def summary(controller: str) -> str:
     held = sum(statement.verdict == "holds" for statement in judged)
     entries = dict.fromkeys(statement.entry for statement in statements)
     return (
-        f"Papers: {len(statements)} statements about it, {len(judged)} checked, {held} hold:\n"
+        f"Papers: {len(statements)} statement{'s' * (len(statements) != 1)} about it,"
+        f" {len(judged)} checked, {held} hold:\n"
         f"  dumbbell reproduce {' '.join(entries)}"
     )
