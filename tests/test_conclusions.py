@@ -13,7 +13,7 @@ from conftest import ROOT, Cli
 from dumbbell import suites
 from dumbbell.errors import ScenarioError
 from dumbbell.scenario.declare import build
-from dumbbell.suites import conclusions
+from dumbbell.suites import conclusions, standing
 from dumbbell.suites.conclusions import Conclusion
 from dumbbell.suites.folders import shipped
 
@@ -54,12 +54,12 @@ def test_every_paper_has_its_conclusions_and_every_claim_a_verdict() -> None:
         for name in suites.ids(suite)
         for claim in suites.text_of(name).claims
     }
-    assert set(conclusions.stored()["claims"]) == claims
+    assert set(standing.stored()["claims"]) == claims
 
 
 @pytest.mark.parametrize(("suite", "one"), EVERY)
 def test_our_sentence_says_that_it_holds_exactly_where_it_does(suite: str, one: Conclusion) -> None:
-    stands = conclusions.stands(suite, one, conclusions.stored()["claims"])
+    stands = conclusions.stands(suite, one, standing.stored()["claims"])
     assert one.ours.startswith("It holds") == (stands.word == "holds"), stands
 
 

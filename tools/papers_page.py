@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.suites import conclusions, findings, text_of
+from dumbbell.suites import conclusions, findings, standing, text_of
 from dumbbell.suites.folders import shipped
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def keep(board: dict[str, Any]) -> None:
             f"{entry['id']}#{claim['id']}": claim["verdict"] for entry in board["entries"] for claim in entry["claims"]
         },
     }
-    conclusions.STANDING.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
-    conclusions.stored.cache_clear()
+    standing.PATH.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
+    standing.stored.cache_clear()
 
 
 def page() -> str:
     """The page."""
-    parts = [INTRODUCTION, f"{conclusions.made()}.\n"]
+    parts = [INTRODUCTION, f"{standing.made()}.\n"]
     for suite in shipped().values():
         listed = conclusions.of_suite(suite.name)
         if listed:
@@ -78,14 +78,14 @@ def page() -> str:
 def _table(suite: str, listed: Iterable[conclusions.Conclusion]) -> str:
     rows = ["| | the paper says | here and on Linux | | claims |", "| --- | --- | --- | --- | --- |"]
     for one in listed:
-        word, held, judged = conclusions.stands(suite, one, conclusions.stored()["claims"])
+        word, held, judged = conclusions.stands(suite, one, standing.stored()["claims"])
         rows.append(f"| {one.id} | {one.text} | {one.ours} | **{word}** | {held} of {judged} |")
     return "\n".join(rows) + "\n"
 
 
 def _failing(suite: str) -> list[str]:
     """The claims that fail on Linux too, those of one finding together."""
-    verdicts = conclusions.stored()["claims"]
+    verdicts = standing.stored()["claims"]
     groups: dict[findings.Finding, list[str]] = {}
     for claim, finding in findings.of_suite(suite).items():
         if finding.bin in findings.ON_LINUX and verdicts.get(claim) == "fails":

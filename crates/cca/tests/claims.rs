@@ -396,3 +396,24 @@ fn an_undo_restarts_the_search_for_a_full_pipe_but_not_bbrplus() {
         assert_ne!(alone.state(), "STARTUP", "{name}");
     }
 }
+
+#[test]
+fn a_probe_counts_thirty_rounds_at_most() {
+    // Zhang's Algorithm 2, v2alpha bbr2_raise_inflight_hi_slope(): 1 << min(30, rounds) segments a round. With a window of
+    // 2^20 inflight_hi grows from the 20th round on by each segment acknowledged, and still does when a shift by the
+    // rounds would have wrapped.
+    let params = [&STEADY[..], &[("bw_probe_pif_gain", 1023)]].concat();
+    let mut alone = Alone::new("bbr2", &params);
+    lose(&mut alone, 21, false);
+    alone.until("PROBE_BW_UP");
+    let mut round = || {
+        let before = alone.cca.info(&alone.sk).inflight_hi().expect("a bound");
+        alone.sk.snd_cwnd = 1 << 20;
+        alone.rounds(1, |_| ());
+        assert_eq!(alone.state(), "PROBE_BW_UP");
+        alone.cca.info(&alone.sk).inflight_hi().expect("a bound") - before
+    };
+    let grown: Vec<u32> = (0..45).map(|_| round()).collect();
+    assert!(grown[0] < BDP, "{grown:?}");
+    assert_eq!(grown[25..], [BDP; 20], "{grown:?}");
+}

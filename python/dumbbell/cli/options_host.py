@@ -15,6 +15,9 @@ def add_cca(cca: argparse.ArgumentParser) -> None:
     add_own(listed)
     show = actions.add_parser("show", help="show one in full")
     show.add_argument("name", metavar="NAME", nargs="?", help="name of a controller, or a file as for --cca")
+    show.add_argument(
+        "--json", action="store_true", help="print one JSON object, with the verdicts on what papers say about it"
+    )
     add_own(show)
     actions.add_parser("headers", help="write the headers that a C controller includes, for an editor").add_argument(
         "dir", metavar="DIR"

@@ -56,12 +56,12 @@ def _conclusions() -> int:
     from rich import box
     from rich.table import Table
 
-    from dumbbell.suites import conclusions
+    from dumbbell.suites import conclusions, standing
     from dumbbell.suites.folders import shipped
 
     from .table import console
 
-    verdicts = conclusions.stored()["claims"]
+    verdicts = standing.stored()["claims"]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False)
     for head in ("paper", "says", "", "claims"):
         table.add_column(head, justify="right" if head == "claims" else "left", no_wrap=head in ("paper", ""))
@@ -71,7 +71,7 @@ def _conclusions() -> int:
             colour = _COLOURS.get(word, "yellow")
             table.add_row(f"{suite} {one.id}", one.text, f"[{colour}]{word}[/]", f"{held}/{judged}")
     console().print(table)
-    note(f"{conclusions.made()}; docs/papers/against-linux.md has the evidence from Linux")
+    note(f"{standing.made()}; docs/papers/against-linux.md has the evidence from Linux")
     note("papers kfoury2020 lists the figures of a paper; reproduce kfoury2020/fig14b runs one")
     return OK
 
@@ -149,8 +149,8 @@ def _print(entry: Reproduced) -> None:
     from rich import box
     from rich.table import Table
 
+    from dumbbell.suites import findings, score
     from dumbbell.suites.cells import is_cell
-    from dumbbell.suites.score import measured_text, wanted_text
 
     from .table import console
 
@@ -165,10 +165,14 @@ def _print(entry: Reproduced) -> None:
             continue
         colour = _COLOURS[verdict.verdict]
         table.add_row(
-            f"{verdict.claim.id} {verdict.claim.text}", f"[{colour}]{verdict.verdict}[/]", measured_text(verdict),
-            wanted_text(verdict), f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", verdict.reason,
+            f"{verdict.claim.id} {verdict.claim.text}", f"[{colour}]{verdict.verdict}[/]", score.measured_text(verdict),
+            score.wanted_text(verdict), f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", verdict.reason,
         )  # fmt: skip
     console().print(table)
+    for verdict in entry.judged.verdicts:
+        finding = findings.of(f"{text.id}#{verdict.claim.id}") if verdict.verdict == "fails" else None
+        if finding:
+            print(f"  {verdict.claim.id}: {score.why(finding)}")
     for what, choice in measured.entry.choices.items():
         print(f"  left open: {what}: {choice}")
     if entry.picture:

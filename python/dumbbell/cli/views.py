@@ -63,11 +63,7 @@ def cca_list(arguments: argparse.Namespace) -> int:
     controllers = Own.load(arguments.cca).known()
     if arguments.json:
         for name, controller in controllers.items():
-            params = {
-                param.name: {"default": param.default, "min": param.minimum, "max": param.maximum, "unit": param.unit}
-                for param in controller.params.values()
-            }
-            write_object({"name": name, "summary": controller.summary, "parameters": params})
+            write_object({"name": name, "summary": controller.summary, "parameters": _parameters(controller)})
         return OK
     width = max(map(len, controllers))
     for name, controller in controllers.items():
@@ -88,7 +84,11 @@ def cca_show(arguments: argparse.Namespace) -> int:
     for name in names:
         if name not in controllers:
             raise wrong("NAME", name, f"one of: {', '.join(controllers)}, or a file (.c, .py)", list(controllers))
-        _show_controller(controllers[name])
+        is_own = name in own.sources
+        if arguments.json:
+            write_object(_described(controllers[name], is_own=is_own))
+        else:
+            _show_controller(controllers[name], is_own=is_own)
     return OK
 
 
@@ -106,10 +106,37 @@ def cca_headers(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _show_controller(controller: Controller) -> None:
+def _described(controller: Controller, *, is_own: bool) -> dict[str, object]:
+    """A controller as `cca show --json` prints it; what papers say is about built-in ones."""
+    from dumbbell.suites import specification
+
+    return {
+        "name": controller.name,
+        "summary": controller.summary,
+        "license": controller.license,
+        "states": controller.states,
+        "parameters": _parameters(controller),
+        "presets": {preset.name: preset.values for preset in controller.presets.values()},
+        "papers": [] if is_own else [statement.as_json() for statement in specification.about(controller.name)],
+    }
+
+
+def _parameters(controller: Controller) -> dict[str, object]:
+    return {
+        param.name: {"default": param.default, "min": param.minimum, "max": param.maximum, "unit": param.unit}
+        for param in controller.params.values()
+    }
+
+
+def _show_controller(controller: Controller, *, is_own: bool) -> None:
+    from dumbbell.suites import specification
+
     print(f"{controller.name} ({controller.license or 'no licence given'})\n\n{controller.doc}\n")
     if controller.states:
         print(f"States: {', '.join(controller.states)}\n")
+    said = "" if is_own else specification.summary(controller.name)
+    if said:
+        print(said + "\n")
     print("Parameters:" if controller.params else "No parameters.")
     for param in controller.params.values():
         unit = f" {param.unit}" if param.unit else ""

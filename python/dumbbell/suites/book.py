@@ -13,7 +13,7 @@ from dumbbell.suites import entry_of, text_of
 from .changed import UNCHANGED, Changed, has_scalable_flows
 from .judge import Verdict, judge, not_run
 from .places import SuiteError
-from .table import Point, Table
+from .table import FULL, Point, Table
 
 if TYPE_CHECKING:
     from dumbbell.runs.execute import Watcher
@@ -99,6 +99,10 @@ class Book:
                 kind=self.on, changed=self.changed, has_scaled_flows=name in self._with_scaled_flows,
             )  # fmt: skip
         return self._tables[name]
+
+    def settings(self, name: str) -> Iterable[Case]:
+        """The cases of an entry as they would be run in full."""
+        return entry_of(name).cases(FULL, self.changed.overrides)
 
     def forget(self, name: str) -> None:
         """Let go of what was read of an entry's runs; figures of other entries may read them again."""

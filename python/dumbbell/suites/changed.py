@@ -71,6 +71,8 @@ class Changed(NamedTuple):
             places.append(case.at)
             if self._runs(case.at, is_asked=is_asked):
                 chosen.append(case)
+        if self.at and not places:
+            raise wrong("--at", _listed(self.at), f"an entry with runs: {name} has none")
         if self.at and not chosen:
             known = {axis: list(dict.fromkeys(place[_bare(axis)] for place in places)) for axis in self.at}
             raise wrong("--at", _listed(self.at), f"places of {name}: {_listed(known)}")

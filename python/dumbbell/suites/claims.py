@@ -1,4 +1,5 @@
-"""Claims of a suite, as data: its file `claims.toml`, an ``[[entry]]`` per figure or table.
+"""Claims of a suite, as data: its file `claims.toml`, an ``[[entry]]`` per figure or table, and in the same form
+`specification.toml`: what the paper says of how an algorithm works or a test is set up.
 
 A claim is one of five kinds. ``value`` and ``approx``: `expected` within the tolerance. ``range``: between `lower` and
 `upper`, with the tolerance as slack; one bound alone ("always above 80 %") has no slack, unless its `origin` is
@@ -23,8 +24,8 @@ from dumbbell.scenario.declare import Each, Sub, Table, build, key, raw, replace
 from dumbbell.scenario.plain_kinds import SWITCH, Choice, Kind, whole
 from dumbbell.units import UnitError
 
-from .folders import known, read
-from .words import ANY_TABLE, NUMBER, TABLES, TEXT, TEXTS, WORDS
+from .folders import SPECIFICATION, known, read
+from .words import ANY_TABLE, NUMBER, NUMBERS, TABLES, TEXT, TEXTS, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +89,7 @@ class Read(Table):
     mean: Fixed[bool] = key(SWITCH, "the mean over all places", default=False, varies=False)
     of_mean: Fixed[bool] = key(SWITCH, "each line over its own mean", default=False, varies=False)
     ends: Fixed[bool] = key(
-        SWITCH, "of a figure of every flow the smallest and the largest", default=False, varies=False
+        SWITCH, "of a figure of every flow, or phase, the smallest and the largest", default=False, varies=False
     )
     falls: Fixed[float | None] = key(
         NUMBER,
@@ -97,6 +98,17 @@ class Read(Table):
         varies=False,
     )
     number: Fixed[float | None] = key(NUMBER, "this number, and nothing of the runs", default=None, varies=False)
+    numbers: Fixed[tuple[float, ...]] = key(
+        NUMBERS, "these numbers for 1, 2, ... on the axis `by`, and nothing of the runs", default=(), varies=False
+    )
+    source: Fixed[str] = key(
+        Choice("runs", "parameters", "settings"),
+        "what figures are of. `parameters`: a parameter of each line's controller as the runs set it, fractions in"
+        " units of one; `settings`: a key of the runs, or sums and products of such, in ms, Mbit/s and kB. Nothing runs"
+        " for either",
+        default="runs",
+        varies=False,
+    )
     reader: Fixed[str | None] = key(
         TEXT, "a function of the suite's `readings.py`, which reads what it likes", default=None, varies=False
     )
@@ -109,13 +121,17 @@ class Read(Table):
 
     def check(self) -> None:
         """Raise ScenarioError for parts that cannot be."""
+        if self.numbers and not self.by:
+            raise ScenarioError("read.by", "missing: the axis of `numbers`")
         if self.over and len(self.parts) != 2:
             raise wrong("read.parts", f"{len(self.parts)} tables", f'two with over = "{self.over}"')
         for part in self.parts:
             self.part(part)
 
     def entries(self) -> set[str]:
-        """The other entries that it reads."""
+        """The other entries whose runs it reads."""
+        if self.source != "runs":
+            return set()
         return {*self.entry, *(name for part in self.parts for name in self.part(part).entries())}
 
 
@@ -183,6 +199,7 @@ class Claim(Table):
     )
     origin: Fixed[str] = key(WORDS, "where it stands", default="", varies=False)
     note: Fixed[str] = key(WORDS, "a remark", default="", varies=False)
+    about: Fixed[tuple[str, ...]] = key(TEXTS, "other controllers than the entry's `about`", default=(), varies=False)
     sim_applicable: Fixed[bool] = key(SWITCH, "whether a simulation can have it", default=True, varies=False)
 
     def check(self) -> None:
@@ -222,6 +239,9 @@ class Text(Table):
     )
     title: Fixed[str] = key(TEXT, "what it shows", varies=False)
     category: Fixed[str] = key(WORDS, "`figure`, `table` or `text`", default="figure", varies=False)
+    about: Fixed[tuple[str, ...]] = key(
+        TEXTS, "controllers whose algorithm its claims describe (`dumbbell cca show`)", default=(), varies=False
+    )
     priority: Fixed[int] = key(whole(1, 3), "1: a headline figure; 3: weak evidence", default=1, varies=False)
     not_stated: Fixed[tuple[str, ...]] = key(TEXTS, "what the paper leaves open", default=(), varies=False)
     ambiguity: Fixed[str] = key(WORDS, "what can be read in two ways", default="", varies=False)
@@ -242,7 +262,8 @@ class _File(Table):
 def of_suite(suite: str) -> dict[str, Text]:
     """The entries of a suite by their id with the suite before it, in its order. Raises ScenarioError."""
     texts: dict[str, Text] = {}
-    for text in read(known()[suite].folder / "claims.toml", _File).entry:
+    folder = known()[suite].folder
+    for text in (*read(folder / SPECIFICATION, _File).entry, *read(folder / "claims.toml", _File).entry):
         name, item = f"{suite}/{text.id}", text.item or text.id
         claims = (*_shared(text, suite, texts), *text.claims)
         whole = replaced(text, ("claims",), (claims, claims))

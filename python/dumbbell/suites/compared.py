@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from math import nan
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import given
 from .claims import Read
 from .places import SuiteError
 from .table import Line, Reading, by_place
@@ -76,7 +78,10 @@ def _read(read: Read, asked: Asked, table: Table) -> list[Reading]:
     for line in names:
         if read.over:
             parts = [_source(read.part(part), line, asked, table) for part in read.parts]
-            own = [pair(at, OVER[read.over], *two) for at, two in by_place(parts)]
+            places = by_place(parts)
+            if read.source == "settings" and not len(places) == len(parts[0]) == len(parts[1]):
+                raise SuiteError(f"{len(parts[0])} places against {len(parts[1])}")
+            own = [pair(at, OVER[read.over], *two) for at, two in places]
         else:
             own = _settled(read, _source(read, line, asked, table))
         is_named = len(names) > 1 and not read.of_mean
@@ -86,13 +91,21 @@ def _read(read: Read, asked: Asked, table: Table) -> list[Reading]:
 
 def _source(read: Read, line: str | None, asked: Asked, table: Table) -> list[Reading]:
     """The points of one line, in this entry or others."""
-    suite = table.id.partition("/")[0]
-    tables = [asked.book.table(f"{suite}/{name}") for name in read.entry] if asked.book and read.entry else [table]
     line = read.lines[0] if len(read.lines) == 1 else line
+    figure = read.figure or asked.figure
+    if read.numbers:
+        return [Reading({read.by or "": i}, (number,)) for i, number in enumerate(read.numbers, 1)]
     at = {
         key: value for key, value in (asked.at if read.at is None else read.at).items() if key not in ("from_x", "to_x")
     }
-    figure = read.figure or asked.figure
+    suite = table.id.partition("/")[0]
+    others = [f"{suite}/{name}" for name in read.entry]
+    if read.source != "runs":
+        cases = chain.from_iterable(asked.book.settings(name) for name in others or [table.id]) if asked.book else ()
+        if read.source == "parameters":
+            return [given.parameter(table, cases, figure, line)]
+        return given.settings(cases, figure, line, at, read.by)
+    tables = [asked.book.table(name) for name in others] if asked.book and others else [table]
     points = []
     for source in tables:
         own = source.having(read.having) if read.having else source
@@ -101,11 +114,11 @@ def _source(read: Read, line: str | None, asked: Asked, table: Table) -> list[Re
 
 
 def _ends(table: Table, figure: str, line: str | None, at: Place) -> list[Reading]:
-    """The smallest and the largest of the flows at each place."""
+    """The smallest and the largest of the flows, or of a flow's phases, at each place."""
     return [
-        Reading({**place, "flow": word}, tuple(pick(values) for values in runs))
+        Reading({**place, "of all": word}, tuple(pick(values) for values in runs))
         for place, runs, _ in table.raw(figure, line, at)
-        for word, pick in (("first", min), ("last", max))
+        for word, pick in (("smallest", min), ("largest", max))
     ]
 
 

@@ -1,15 +1,13 @@
 """What a paper concludes, in a suite's file `conclusions.toml`: its sentence, ours, and the claims that it rests on.
 
 Whether a conclusion holds follows from the verdicts on its claims, in the scoreboard that `standing.json` keeps
-(`tools/papers_page.py` writes it). A claim that is `decisive` settles it alone where it fails.
+(`standing.py`). A claim that is `decisive` settles it alone where it fails.
 """
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from dumbbell.errors import wrong
 from dumbbell.judge import FAILS, HOLDS, UNJUDGED
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 
 #: The file of a suite, which may be missing.
 NAME = "conclusions.toml"
-#: The verdicts on all claims of the papers.
-STANDING = Path(__file__).with_name("standing.json")
 
 Standing = Literal["holds", "in part", "fails", "unclear"]
 
@@ -75,20 +71,6 @@ def of_suite(suite: str) -> tuple[Conclusion, ...]:
             if claim not in names:
                 raise wrong(f"conclusion {conclusion.id}: claims", claim, "a claim of the suite", sorted(names))
     return conclusions
-
-
-@cache
-def stored() -> Mapping[str, Any]:
-    """The scoreboard that is kept: ``profile``, ``date``, ``commit``, and ``claims`` with a verdict for each."""
-    kept: dict[str, Any] = json.loads(STANDING.read_text(encoding="utf-8"))
-    return kept
-
-
-def made() -> str:
-    """Say of which run the stored verdicts are."""
-    kept = stored()
-    how = "" if kept["profile"] == "full" else f", with --{kept['profile']}"
-    return f"Verdicts of {kept['date']}, commit {kept['commit']}{how}"
 
 
 def stands(suite: str, conclusion: Conclusion, verdicts: Mapping[str, str]) -> Stands:

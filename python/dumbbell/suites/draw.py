@@ -44,6 +44,7 @@ AXES = {
     "alpha_pct": Axis("Loss threshold (%)", log=True),
     "jitter_mean_ms": Axis("Mean jitter (ms)"),
     "case": Axis("Case"),
+    "window_kb": Axis("Window (kB)"),
 }
 
 #: From this many repetitions on their interval says something; of fewer, each is shown.

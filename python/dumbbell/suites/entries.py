@@ -26,10 +26,10 @@ from dumbbell.scenario.plain_kinds import SWITCH
 from .changed import override, value_at
 from .claims import Read, of_suite
 from .compared import line_of
-from .folders import Suite, shipped, tables
+from .folders import SPECIFICATION, Suite, shipped, tables
 from .measure import metric
 from .panels import PANELS, Cells, Page, page
-from .places import Case
+from .places import Case, product
 from .table import Entry, Line, Profile
 from .words import ANY_TABLE, ANYTHING, TABLES, TEXT, TEXTS, WORDS
 
@@ -152,13 +152,14 @@ def _check_metrics(suite: Suite, entries: Mapping[str, Entry]) -> None:
     for name, text in of_suite(suite.name).items():
         entry = entries.get(name.partition("/")[2])
         for claim in text.claims if entry else ():
-            is_own = claim.read is not None and (claim.read.reader is not None or claim.read.number is not None)
+            read = claim.read
+            is_own = read is not None and (read.reader or read.number is not None or read.source != "runs")
             if entry is None or is_own or claim.needs or claim.id in entry.unjudged:
                 continue
             if metric(claim.metric, entry.metrics) is None:
                 names = [*entry.metrics, *FIGURES]
                 error = wrong(f"{name}#{claim.id}: metric", claim.metric, "a figure (docs/metrics.md)", names)
-                raise error.under(str(suite.folder / "claims.toml"))
+                raise error.under(str(suite.folder / (SPECIFICATION if text.about else "claims.toml")))
 
 
 def readings(suite: Suite) -> ModuleType | None:
@@ -266,6 +267,7 @@ def _entry(suite: Suite, file: File, text: Text, names: Sequence[str], own: Modu
         metrics=python["METRICS"],
         readers=python["READERS"],
         names=_named_lines(text.names),
+        flows={name: _named(file, name) for name in file.flows},
         also=tuple(f"{suite.name}/{other}" for other in names if other != name) if text.is_one_figure else (),
         needs=tuple(f"{suite.name}/{other}" for other in sorted(read)),
         cells=text.cells.of_table if text.cells else (),
@@ -354,14 +356,9 @@ def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, A
         return _along(build(_Along, at, "at"), case, scenario)
     if not isinstance(at, str):
         return at
-    words = re.split(r" ([*/]) ", at)
-    if not _KEY.fullmatch(words[0]):
+    if not _KEY.fullmatch(at.partition(" ")[0]):
         return at
-    value = _number(words[0], written)
-    for sign, word in zip(words[1::2], words[2::2], strict=True):
-        other = _number(word, written) if _KEY.fullmatch(word) else _number("at", {"at": word})
-        value = value * other if sign == "*" else value / other
-    return value
+    return product(at, lambda word: _number(word, written) if _KEY.fullmatch(word) else _number("at", {"at": word}))
 
 
 class _Along(Table):

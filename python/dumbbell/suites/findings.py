@@ -1,13 +1,13 @@
 """Findings: why claims do not hold, traced by hand, in a suite's file `findings.toml`.
 
-A finding has `claims` (such as ``fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and
-`mechanism`. Bins: ``linux``: it fails on a real stack in the same setting too; ``program``: it fails in the program
-that the paper ran, too; ``contradiction``: the paper contradicts itself or arithmetic; ``chance``: repetitions fall on
-both sides; ``setup``: a choice that the paper leaves open decides it; ``tie``: what it puts in an order differs by less
-than the tolerance, and no finding says more; ``here``: it fails in this simulator only, or nobody knows better.
-``linux`` is for the paper's own rate and number of flows; ``scaled``: on a real stack at another scale, which `scale`
-names; ``printed``: the algorithm that the paper prints does not do what it reports. `run` has the commands that measure
-the evidence again.
+A finding has `claims` (such as ``fig11a#c2``), `bin`, `evidence` (what was run, and its numbers) and `mechanism`.
+Bins: ``linux``: it fails on a real stack in the same setting too; ``program``: it fails in the program that the paper
+ran, too, or by its source; ``contradiction``: the paper contradicts itself or arithmetic; ``chance``: repetitions
+fall on both sides; ``setup``: a choice that the paper leaves open decides it; ``tie``: what it puts in an order
+differs by less than the tolerance, and no finding says more; ``here``: it fails in this simulator only, or nobody
+knows better. ``linux`` is for the paper's own rate and number of flows; ``scaled``: on a real stack at another scale,
+which `scale` names; ``printed``: the algorithm that the paper prints does not do what it reports. `run` has the
+commands that measure the evidence again.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ FOLDER/
     suite.toml       title, and the place in lists
     entries.toml     its figures and tables: cases, pictures (`entries.py`)
     claims.toml      what is claimed of them (`claims.py`)
+    specification.toml
+                     what is said of how algorithms work and tests are set up, as such claims
     findings.toml    why claims fail that do (`findings.py`)
 """
 
@@ -22,6 +24,8 @@ from .words import TEXT
 
 #: What makes a folder a suite.
 HEAD = "suite.toml"
+#: Claims about algorithms and set-ups; a file of its own, which `dumbbell cca show` reads at once.
+SPECIFICATION = "specification.toml"
 _ROOT = Path(__file__).parent
 
 

@@ -142,7 +142,7 @@ class Heat(Panel, form="heat"):
         )  # fmt: skip
 
 
-_SERIES = {"goodput": timed.goodputs(), "arrivals": timed.arrivals, "rtt": timed.rtts}
+_SERIES = {"goodput": timed.goodputs(), "arrivals": timed.arrivals, "rtt": timed.rtts, "in_flight": timed.in_flights}
 
 
 class OverTime(Panel, form="over_time"):

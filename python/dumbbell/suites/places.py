@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dumbbell.errors import ScenarioError
@@ -48,3 +49,17 @@ def matches(at: Place, wanted: Mapping[str, Any]) -> bool:
         else:
             raise SuiteError(f"no axis {key} at {dict(at)}")
     return True
+
+
+def product(text: str, number: Callable[[str], float]) -> float:
+    """What `number` has for each word of products and quotients, from left to right.
+
+    >>> product("path.rate * path.rtt / 8", {"path.rate": 40, "path.rtt": 2, "8": 8}.__getitem__)
+    10.0
+    """
+    words = re.split(r" ([*/]) ", text)
+    value = number(words[0])
+    for sign, word in zip(words[1::2], words[2::2], strict=True):
+        other = number(word)
+        value = value * other if sign == "*" else value / other
+    return value

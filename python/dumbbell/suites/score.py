@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .book import Judged
+    from .findings import Finding
     from .judge import Verdict
     from .table import Profile
 
@@ -171,14 +172,12 @@ def _section(entry: Judged, profile: Profile, figure: Path | None) -> Iterable[s
         out += [_row(["claim", "", "measured", "expected", "tolerance", "why"]), _row(["---"] * 6)]
     for verdict in entry.verdicts:
         claim, finding = verdict.claim, findings.of(f"{text.id}#{verdict.claim.id}")
-        why = verdict.reason
+        reason = verdict.reason
         if verdict.verdict == "fails" and finding:
-            scale = f", {finding.scale}" if finding.scale else ""
-            why += f" ({findings.BINS[finding.bin]}{scale}: {finding.mechanism or finding.evidence})"
-            why += "".join(f"; again: `{command}`" for command in finding.run)
+            reason += f" ({why(finding)})" + "".join(f"; again: `{command}`" for command in finding.run)
         out.append(_row([
             f"{claim.id} {claim.text}", verdict.verdict, measured_text(verdict), wanted_text(verdict),
-            f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", why,
+            f"{verdict.tolerance.size:g} {verdict.tolerance.kind}", reason,
         ]))  # fmt: skip
     return [*out, ""]
 
@@ -192,6 +191,12 @@ def _command(entry: Judged, profile: Profile) -> str:
     words += [] if table.kind == "sim" else [f"--on {table.kind}"]
     words += [] if table.beside is None else [f"--beside {table.beside.kind}"]
     return " ".join(words)
+
+
+def why(finding: Finding) -> str:
+    """Say what lies behind a claim that fails."""
+    scale = f", {finding.scale}" if finding.scale else ""
+    return f"{findings.BINS[finding.bin]}{scale}: {finding.mechanism or finding.evidence}"
 
 
 def measured_text(verdict: Verdict) -> str:

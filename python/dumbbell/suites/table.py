@@ -111,6 +111,8 @@ class Entry:
     """Readers of its suite: ``(table, claim, tables) -> readings``; for an ordering one list for each name in it."""
     names: Mapping[str, str | Line] = field(default_factory=dict)
     """Names in claims that are no line of the figure: the lines that they stand for, or how they are read."""
+    flows: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The [[flow]] tables of its names of flows."""
     also: tuple[str, ...] = ()
     """Other entries whose cases a trend of this one needs, because each panel of a figure is an entry."""
     needs: tuple[str, ...] = ()
@@ -129,6 +131,9 @@ class Entry:
 
 class Tables(Protocol):
     """Owner of the runs of every entry: a book."""
+
+    def settings(self, name: str) -> Iterable[Case]:
+        """The cases of an entry as they would be run in full."""
 
     def table(self, name: str) -> Table:
         """The runs of an entry."""
@@ -233,9 +238,10 @@ class Table:
         if expression:
             pick = {"min": min, "max": max}[expression[1]]
             return merged([self.read(metric, part.strip(), at) for part in expression[2].split(",")], pick)
-        readings = [
-            Reading(place, tuple(map(float, values)), inside) for place, values, inside in self.raw(metric, label, at)
-        ]
+        raw = self.raw(metric, label, at)
+        if any(isinstance(value, list) for _, values, _ in raw for value in values):
+            raise SuiteError(f"{metric} has several numbers for each run: read = {{ ends = true }} takes two of them")
+        readings = [Reading(place, tuple(map(float, values)), inside) for place, values, inside in raw]
         if not readings:
             known = ", ".join(self.lines())
             raise SuiteError(

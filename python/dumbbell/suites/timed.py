@@ -46,6 +46,11 @@ def rtts(result: Result, flow: int) -> tuple[Column, Column]:
     return sample_column(result, flow, "t_us") / 1e6, sample_column(result, flow, "rtt_us") / 1000
 
 
+def in_flights(result: Result, flow: int) -> tuple[Column, Column]:
+    """What is in flight at each sample: (s, segments)."""
+    return sample_column(result, flow, "t_us") / 1e6, sample_column(result, flow, "in_flight")
+
+
 def goodputs(bin_s: float = 1.0) -> Series:
     """Goodput in bins: (s, Mbit/s)."""
 

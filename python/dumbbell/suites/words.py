@@ -24,6 +24,12 @@ def _number(value: object) -> float:
     return value
 
 
+def _numbers(value: object) -> tuple[float, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise UnitError("a list of numbers")
+    return tuple(_number(number) for number in value)
+
+
 def _tables(value: object) -> tuple[dict[str, Any], ...]:
     if not isinstance(value, (list, tuple)) or not all(isinstance(table, Mapping) for table in value):
         raise UnitError("a list of tables")
@@ -32,5 +38,6 @@ def _tables(value: object) -> tuple[dict[str, Any], ...]:
 
 WORDS = Kind(_words, {"type": "string"})
 NUMBER = Kind(_number, {"type": "number"})
+NUMBERS = Kind(_numbers, {"type": "array", "items": NUMBER.schema})
 TABLES = Kind(_tables, {"type": "array", "items": {"type": "object"}})
 ANYTHING = Kind(lambda value: value, {})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, isclose
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results import metrics
-from dumbbell.suites import draw, measure
+from dumbbell.results.columns import sample_column
+from dumbbell.suites import draw, measure, phases
 from dumbbell.suites.measure import Metric
 from dumbbell.suites.table import Reading
 
@@ -34,6 +35,7 @@ def completion_times(result: Result, label: str | None) -> list[float]:
 
 
 METRICS = {
+    **phases.METRICS,
     "capacity_used": Metric("Goodput over the capacity", "", capacity_used),
     "retrans_flow_mean": Metric("Retransmitted segments of a flow, mean", "%", mean_retransmitted),
     "each_fct": Metric("Completion time", "s", completion_times),
@@ -61,7 +63,51 @@ def _share_gap(table: Table, _: Claim, __: Tables) -> list[Reading]:
     return [Reading({"n_bbr2": ours}, (fmean(values),)) for ours, values in gaps.items()]
 
 
-READERS = {"measured_and_ideal": _measured_and_ideal, "share_gap": _share_gap}
+class _Model(NamedTuple):
+    """What BBRv2 knows and does at the end of a run."""
+
+    bw: float
+    min_rtt: float
+    has_bounds: bool
+    paces: bool
+    queue_bytes: float
+
+
+def _model(table: Table, line: str) -> _Model:
+    (point, _), *_rest = table.points_of(line)
+    run = point.runs[0]
+    last = {name: float(sample_column(run, 0, name)[-1]) for name in ("bw_bps", "cca_min_rtt_us", "pacing_bps")}
+    bounds = [sample_column(run, 0, name) for name in ("inflight_lo", "inflight_hi")]
+    return _Model(
+        last["bw_bps"], last["cca_min_rtt_us"], any((bound > 0).any() for bound in bounds),
+        last["pacing_bps"] > 0, metrics.queue_occupancy_bytes(run).mean,
+    )  # fmt: skip
+
+
+def _inputs(table: Table, _: Claim, __: Tables) -> list[Reading]:
+    """Number of the measurements that change the model where they alone differ."""
+    base = _model(table, "as it is")
+    changes = [
+        isclose(_model(table, "half the rate").bw, base.bw / 2, rel_tol=0.1),
+        isclose(_model(table, "twice the RTT").min_rtt, base.min_rtt * 2, rel_tol=0.1),
+        *(_model(table, line).has_bounds and not base.has_bounds for line in ("loss", "marks")),
+    ]
+    return [Reading({}, (float(sum(changes)),))]
+
+
+def _outputs(table: Table, _: Claim, __: Tables) -> list[Reading]:
+    """Number of the values that the controller sets: its rate, its window, and bursts."""
+    base, longer = _model(table, "as it is"), table.points_of("twice the RTT")[0][0].runs[0]
+    windows = [sample_column(run, 0, "cwnd")[-1] for run in (table.points_of("as it is")[0][0].runs[0], longer)]
+    values = [
+        base.paces,
+        windows[1] > 1.5 * windows[0],
+        _model(table, "single segments").queue_bytes < 0.9 * base.queue_bytes,
+    ]
+    return [Reading({}, (float(sum(values)),))]
+
+
+READERS = {"measured_and_ideal": _measured_and_ideal, "share_gap": _share_gap, "inputs": _inputs, "outputs": _outputs}
 
 
 def counts(ours: int) -> draw.Panel:

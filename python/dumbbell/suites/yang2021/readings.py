@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.plots import pooled
 from dumbbell.results.columns import queue_column, sample_column
 from dumbbell.results.statistic import jain
-from dumbbell.suites import draw, measure
+from dumbbell.suites import draw, measure, phases
 from dumbbell.suites.measure import Metric
 from dumbbell.suites.table import Reading
 
@@ -263,6 +263,7 @@ def _panel() -> draw.Panel:
 
 
 METRICS = {
+    **phases.METRICS,
     "jain_of_run": Metric("Jain's index of both flows", "", _jain_of_run),
     "in_flight": Metric("In flight", "bytes", mean_in_flight),
     "in_flight_p95": Metric("In flight, 95th percentile", "BDP", lambda run, label: in_flight_bdp(run, label, 95)),

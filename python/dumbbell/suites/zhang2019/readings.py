@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell.plots import look, style
 from dumbbell.results import metrics, statistic
+from dumbbell.suites import phases
 from dumbbell.suites.measure import Metric
 from dumbbell.suites.table import Reading
 
@@ -110,6 +111,7 @@ def variation(result: Result, label: str | None, window: tuple[float, float] = (
 
 
 METRICS = {
+    **phases.METRICS,
     "x1_kbps": Metric("Rate of the first flow", "kbit/s", lambda result, _: rates_kbps(result)[0]),
     "x2_kbps": Metric("Rate of the second flow", "kbit/s", lambda result, _: rates_kbps(result)[1]),
     "ratio": Metric("Highest rate over the lowest", "", ratio),
