@@ -36,7 +36,7 @@ TOPICS = {
     "Random loss": "lossy-link random-loss fabric-loss",
     "Short flows and latency": "short-flows-p99 short-transfer poisson-short-flows rrul",
     "The way back": "asymmetric-link cable-ack-filter wifi-acks",
-    "Rates that change": "5g-mobile leo-reconfiguration yang-fig11-down yang-fig11-up "
+    "Rates that change": "5g-mobile leo-reconfiguration outage yang-fig11-down yang-fig11-up "
     "yang-fig17 yang-fig23 yang-jitter yang-steps zhang-table5",
     "QUIC": "quic-on-lte quinn-cubic-bbr",
     "Simulator against Linux": "sim-vs-linux kernel/against-cubic kernel/alone kernel/fq-codel kernel/loss kernel/rtts "
