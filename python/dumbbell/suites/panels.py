@@ -142,7 +142,12 @@ class Heat(Panel, form="heat"):
         )  # fmt: skip
 
 
-_SERIES = {"goodput": timed.goodputs(), "arrivals": timed.arrivals, "rtt": timed.rtts}
+_SERIES = {
+    "goodput": timed.goodputs(),
+    "arrivals": timed.arrivals,
+    "rtt": timed.rtts,
+    "packet_rtt": timed.packet_rtts,
+}
 
 
 class OverTime(Panel, form="over_time"):
