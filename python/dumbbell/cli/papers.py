@@ -171,6 +171,8 @@ def _print(entry: Reproduced) -> None:
     console().print(table)
     for what, choice in measured.entry.choices.items():
         print(f"  left open: {what}: {choice}")
+    for remark in measured.remarks:
+        print(f"  not as in the entry: {remark}")
     if entry.picture:
         print(f"Picture: {entry.picture}\n")
 

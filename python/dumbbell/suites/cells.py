@@ -96,9 +96,8 @@ def drawn(columns: Sequence[Column], across: str, *, width: float = 7.5, abreast
             _block(axes, column, own, across)
             style.panel_title(sheet, axes, column.title)
         sheet.figure.suptitle(lettering.plain(f"{table.text.item}: {table.text.title}"), x=0.01, ha="left", fontsize=10)
-        sheet.finish(
-            f"Above: ours; below: the paper's. Tinted: outside of the tolerance. Within it: {agreement(table)}."
-        )
+        words = f"Above: ours; below: the paper's. Tinted: outside of the tolerance. Within it: {agreement(table)}."
+        sheet.finish(" ".join([words, *(f"{remark[0].upper()}{remark[1:]}." for remark in table.remarks)]))
         return sheet.figure
 
     return draw

@@ -106,7 +106,7 @@ def _caption(table: Table, explained: Sequence[str]) -> str:
         f"{_count(len(table.points), 'set-up')} of {times}, "
         + (f"{min(runs)} to {most} repetitions" if len(runs) > 1 else _count(most, "repetition")),
         *explained,
-        *([table.changed.told] if table.changed else []),
+        *table.remarks,
         f"seed {plan.seed}",
     ]  # fmt: skip
     return "; ".join(words) + "."

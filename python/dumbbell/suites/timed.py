@@ -49,12 +49,15 @@ def rtts(result: Result, flow: int) -> tuple[Column, Column]:
 
 
 def packet_rtts(result: Result, flow: int) -> tuple[Column, Column]:
-    """RTT of each acknowledgement, from the capture of a TCP flow: (s, ms). The last of every sample where the run has
-    no capture.
+    """RTT of each acknowledgement, from the capture of a TCP flow: (s, ms). Where the run has no capture that of every
+    sample, smoothed where the kernel tells no other.
     """
-    if not (result.folder / parting.CAPTURE).exists():
-        return rtts(result, flow)
-    return _captured_rtts(result.folder, flow)
+    import numpy as np
+
+    if (result.folder / parting.CAPTURE).exists():
+        return _captured_rtts(result.folder, flow)
+    t, last = rtts(result, flow)
+    return t, sample_column(result, flow, "srtt_us") / 1000 if np.isnan(last).all() else last
 
 
 @lru_cache(maxsize=8)
