@@ -180,5 +180,17 @@ def test_each_link_has_its_own_rtt_and_loss_and_a_reader_may_give_all_the_same()
     same = list(suites.entry_of("yang2021/fig23b").cases(FAST, ("path.loss=0%", "path.rtt=40ms")))
     assert len(same) == 4 * readings.LINKS
     assert {(case.scenario["path"]["rtt"], case.scenario["path"]["loss"]) for case in same} == {("40ms", "0%")}
-    with pytest.raises(ScenarioError, match="path.rate varies in the figure"):
+    with pytest.raises(ScenarioError, match=r"path\.rate varies in the figure"):
         list(suites.entry_of("yang2021/fig23b").cases(FAST, ("path.rate=10Mbps",)))
+
+
+def test_an_example_of_a_trace_is_drawn_with_its_rate_and_the_queueing_delay(rising: Result) -> None:
+    text, entry = claims.of_suite("yang2021")["yang2021/fig16"], suites.entry_of("yang2021/fig16")
+    table = Table(text, entry, [Point("BBRv2+", {}, (rising,))])
+    assert entry.draw is not None
+    rates, delays = entry.draw(table).axes[:2]
+    (area,) = rates.collections
+    assert area.get_paths()[0].vertices[:, 1].max() == 75, "Mbit/s, the last of fig15a's steps"
+    (line,) = delays.lines
+    wanted = [row["sojourn_us"] / 1000 for row in rising.queue.to_pylist()]
+    assert list(line.get_ydata()) == pytest.approx(wanted)

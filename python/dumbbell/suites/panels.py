@@ -147,6 +147,7 @@ _SERIES = {
     "arrivals": timed.arrivals,
     "rtt": timed.rtts,
     "packet_rtt": timed.packet_rtts,
+    "waiting": timed.waits,
 }
 
 
@@ -158,12 +159,17 @@ class OverTime(Panel, form="over_time"):
     at: Fixed[dict[str, Any] | None] = _place()
     cases: Fixed[tuple[str, ...]] = key(TEXTS, "lines of the entry", default=(), varies=False)
     cdf: Fixed[bool] = key(SWITCH, "the distribution instead", default=False, varies=False)
+    rate: Fixed[bool] = key(SWITCH, "with the bottleneck's rate; not with `cdf`", default=False, varies=False)
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
         """Build the panel."""
-        kind = timed.distribution if self.cdf else timed.over_time
-        return kind(_SERIES[self.figure], self.axis, self.at or {}, cases=self.cases, title=self.title)
+        series, place = _SERIES[self.figure], self.at or {}
+        if self.cdf and self.rate:
+            raise wrong("draw.rate", True, "false with cdf = true: a distribution has no time")
+        if self.cdf:
+            return timed.distribution(series, self.axis, place, cases=self.cases, title=self.title)
+        return timed.over_time(series, self.axis, place, cases=self.cases, title=self.title, has_rate=self.rate)
 
 
 class Estimate(Panel, form="estimate_and_queue"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
 
     from dumbbell.results.statistic import Column
 
@@ -70,6 +71,11 @@ def _captured_rtts(folder: Path, flow: int) -> tuple[Column, Column]:
     return t, rtt * 1000
 
 
+def waits(result: Result, _: int) -> tuple[Column, Column]:
+    """How long the packet at the head of the bottleneck's queue has waited, whosever it is: (s, ms)."""
+    return queue_column(result, 0, "t_us") / 1e6, queue_column(result, 0, "sojourn_us") / 1000
+
+
 def goodputs(bin_s: float = 1.0) -> Series:
     """Goodput in bins: (s, Mbit/s)."""
 
@@ -91,14 +97,26 @@ def _run(sheet: style.Sheet, table: Table, at: Place, case: str | None) -> Resul
     return runs[0]
 
 
-def over_time(series: Series, y: str, at: Place, *, title: str = "", cases: Sequence[str] = ()) -> Panel:
-    """A line per flow of a case, or of several cases with one flow each."""
+def over_time(
+    series: Series,
+    y: str,
+    at: Place,
+    *,
+    title: str = "",
+    cases: Sequence[str] = (),
+    has_rate: bool = False,
+) -> Panel:
+    """A line per flow of a case, or of several cases with one flow each; with `has_rate` over the link's rate."""
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
+        is_rate_due = has_rate
         for name in cases or (None,):
             run = _run(sheet, table, at, name)
             if run is None:
                 continue
+            if is_rate_due:
+                sheet.entry(_link_rate(ax, run), RATE)
+                is_rate_due = False
             labels = [_label(run, i) for i in range(len(run.plan.flows))]
             looks = looks_of(labels)
             for i, label in enumerate(labels):
@@ -112,6 +130,16 @@ def over_time(series: Series, y: str, at: Place, *, title: str = "", cases: Sequ
             style.panel_title(sheet, ax, title)
 
     return draw
+
+
+#: The link's rate in the legend.
+RATE = "rate of the link"
+
+
+def _link_rate(ax: Axes, run: Result) -> PolyCollection:
+    """The rate of the bottleneck over time, as an area below the lines; a recording in means over a second."""
+    ends, rates = run.plan.bottleneck.changes(run.plan.duration_ns)
+    return ax.fill_between(ends, rates, step="post", color=look.NEUTRAL, alpha=0.25, lw=0)
 
 
 def _label(run: Result, flow: int) -> str:
@@ -168,7 +196,7 @@ def estimate_and_queue(at: Place, *, case: str, title: str = "") -> Panel:
         beside.set_ylim(bottom=0)
         beside.grid(visible=False)
         beside.spines["right"].set_visible(True)
-        for handle, label in zip(handles, ("rate of the link", "BtlBW, the estimate", "queue"), strict=True):
+        for handle, label in zip(handles, (RATE, "BtlBW, the estimate", "queue"), strict=True):
             sheet.entry(handle, label)
         ax.set_ylim(bottom=0)
         ax.set_zorder(beside.get_zorder() + 1)

@@ -208,6 +208,10 @@ def _moving_text(count: int) -> str:
 SHARED = {
     **_shared(generated("stationary"), "at rest"),
     **_shared(moving(), "on the move"),
+    **_shared(
+        {"at rest": generated("stationary")["lte 2"], "on the move": next(iter(moving().values()))}, "of Fig. 22"
+    ),
+    "example on the move": f"on the move: {next(iter(moving()))}",
     "text on the move": _moving_text(len(recorded())),
 }
 
