@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.judge import HOLDS
 from dumbbell.plots import lettering, style
 
+from .draw import AXES
 from .judge import within
 
 if TYPE_CHECKING:
@@ -123,8 +124,17 @@ def _block(ax: Any, column: Column, all_cells: Sequence[Cell], across: str) -> N
     ax.set_ylim(len(tall) - 0.5, -0.5)
     ax.set_xticks(range(len(wide)), [str(tick) for tick in wide])
     ax.set_yticks(range(len(tall)), [", ".join(map(str, tick)) for tick in tall])
+    if across:
+        ax.set_xlabel(_axis_title(across))
+    down = [_axis_title(key) for key in (all_cells[0].at if all_cells else ()) if key != across]
+    if down:
+        ax.set_ylabel(", ".join(["Algorithm", *down]))
     ax.grid(visible=False)
     ax.tick_params(length=0)
+
+
+def _axis_title(axis: str) -> str:
+    return AXES[axis].title if axis in AXES else axis
 
 
 def _box(x: int, y: int) -> Any:

@@ -164,10 +164,15 @@ class Table:
         )  # fmt: skip
 
     @property
+    def back_end(self) -> str:
+        """Name of what ran it, without hosts."""
+        return self.kind.partition(":")[0]
+
+    @property
     def remarks(self) -> list[str]:
         """What was changed of the entry, and what the hosts of a back end decided instead of it, in words."""
         tables = [self, *([self.beside] if self.beside else [])]
-        hosts = [f"on {table.kind.partition(':')[0]}: {remark}" for table in tables for remark in table.left_out]
+        hosts = [f"on {table.back_end}: {remark}" for table in tables for remark in table.left_out]
         return [*([self.changed.told] if self.changed else []), *hosts]
 
     @property

@@ -298,7 +298,7 @@ def _panel() -> draw.Panel:
 
 
 METRICS = {
-    "jain_of_run": Metric("Jain's index of both flows", "", _jain_of_run),
+    "jain_of_run": Metric("Jain's index of both flows", "", _jain_of_run, most=1.0),
     "in_flight": Metric("In flight", "bytes", mean_in_flight),
     "in_flight_p95": Metric("In flight, 95th percentile", "BDP", lambda run, label: in_flight_bdp(run, label, 95)),
     "in_flight_p50": Metric("In flight, median", "BDP", lambda run, label: in_flight_bdp(run, label, 50)),
