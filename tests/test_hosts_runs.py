@@ -317,3 +317,21 @@ def test_data_and_probes_go_both_ways_between_two_hosts(tmp_path: Path, two: hos
     # The clocks are compared over connections of ssh, which take a while to make.
     check_both_ways(tmp_path / "out", clocks_us=50_000)
     wait_for(lambda: two.left() == [], 3)
+
+
+@needs_hosts
+def test_a_papers_figure_runs_with_the_hosts_own_controllers_and_says_so(tmp_path: Path, two: hosts.Hosts) -> None:
+    changed = ("--set", "duration=3s", "--set", "path.rtt=1us", "--at", "queue_packets=63", "--repetitions", "1")
+    where = ("--on", URL, "--store", tmp_path / "store", "--out", tmp_path / "out")
+    process = two.start("reproduce", "borgli/fig8", "--fast", *changed, *where, "--json")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    entry = json.loads(out)
+    assert [remark.partition(":")[0] for remark in entry["left_out"]] == [
+        "the hosts' own cubic instead of preset linux-4.9",
+        "the hosts' own interfaces instead of host.nic = virtual",
+        "no capture is kept",
+        "the hosts' own bbr instead of preset linux-4.9",
+    ]
+    assert "on ssh: the hosts' own bbr instead of preset linux-4.9" in (tmp_path / "out" / "scoreboard.md").read_text()
+    assert entry["claims"][0]["verdict"] in ("holds", "fails"), "the RTTs are there"

@@ -101,6 +101,19 @@ def test_numbers_count_from_the_syn_whatever_the_byte_order_and_the_unit_of_time
     ]
 
 
+def test_a_round_trip_counts_from_the_first_sending_of_the_segment_that_an_acknowledgement_ends_with() -> None:
+    flow = Flow(
+        [(1.0, Sent(0, 10, cwr=False)), (1.5, Sent(10, 10, cwr=False)), (4.0, Sent(10, 10, cwr=False))],
+        [
+            (2.0, Heard(10, 0, (), ece=False)),
+            (2.5, Heard(10, 0, ((20, 30),), ece=False)),  # acknowledges nothing new
+            (3.0, Heard(15, 0, (), ece=False)),  # ends inside a segment
+            (5.0, Heard(20, 0, (), ece=False)),
+        ],
+    )
+    assert packets.round_trips(flow) == [(2.0, 1.0), (5.0, 3.5)]
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -161,6 +174,24 @@ def test_tshark_reads_the_same_packets(run: dumbbell.Result) -> None:
     assert [[packet for _, packet in flow.heard] for flow in ours] == list(heard.values())
     assert any(packet.sacks for flow in ours for _, packet in flow.heard)
     assert any(packet.len for flow in ours for _, packet in flow.heard)
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed (`make setup` installs it)")
+def test_round_trips_are_those_of_tshark(run: dumbbell.Result) -> None:
+    names = ("tcp.stream", "frame.time_relative", "tcp.analysis.ack_rtt")
+    fields = [word for name in names for word in ("-e", name)]
+    chosen = "tcp.srcport == 5201 && tcp.flags.syn == 0 && tcp.analysis.ack_rtt"
+    command = ["tshark", "-r", str(run.folder / "trace.pcap"), "-Y", chosen, "-T", "fields", *fields]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    wanted: dict[str, list[tuple[float, float]]] = {}
+    for line in done.stdout.splitlines():
+        stream, at, rtt = line.split("\t")
+        wanted.setdefault(stream, []).append((float(at), float(rtt)))
+    ours = [packets.round_trips(flow) for flow in packets.flows(run.folder / "trace.pcap")]
+    assert len(ours) == len(wanted) == 3
+    for own, theirs in zip(ours, wanted.values(), strict=True):
+        assert len(own) > 30
+        assert own == [pytest.approx(pair, abs=1e-6) for pair in theirs]
 
 
 def test_the_kth_syn_is_of_the_kth_flow_to_start(run: dumbbell.Result) -> None:

@@ -74,6 +74,27 @@ def test_the_disturbance_is_the_deepest_half_second_after_the_second_start(joine
     assert 0 < found < 1
 
 
+def test_the_rtt_of_every_packet_is_that_of_the_capture_and_of_the_samples_without_one(tmp_path: Path) -> None:
+    case = next(iter(suites.entry_of("borgli/fig8").cases(FULL)))
+    assert case.scenario["record"]["pcap"] is True
+    made = {**case.scenario, "name": "rtts", "duration": "10s", "repetitions": 1}
+    with_capture = dumbbell.run(made, out=tmp_path / "with")[0]
+    without = dumbbell.run({**made, "record": {"samples": True}}, out=tmp_path / "without")[0]
+    rtts = readings.packet_rtts(with_capture, None)
+    acks = with_capture.flows["acks_sent"].to_pylist()[0]
+    assert 0.9 * acks < len(rtts) <= acks
+    assert 76 <= rtts.min() < 90
+    assert list(readings.packet_rtts(without, None)) == [value for value in timed.rtts(without, 0)[1] if value > 0]
+
+
+def test_the_estimates_of_fabric_are_those_of_the_measured_part(tmp_path: Path) -> None:
+    case = next(iter(suites.entry_of("gomez_fabric/exp-bw-cdf").cases(FAST)))
+    path = {**case.scenario["path"], "rate": "20Mbps"}
+    run = dumbbell.run({**case.scenario, "path": path, "name": "estimates", "duration": "8s"}, out=tmp_path / "out")[0]
+    wanted = [row["bw_bps"] / 1e6 for row in run.samples.to_pylist() if row["t_us"] >= 5_000_000]
+    assert fabric.bandwidth_estimates(run, None) == wanted
+
+
 def test_the_printed_loss_of_fabric_is_one_packet_in_22000() -> None:
     assert round(100 / 22_000, 5) == 0.00455
     losses = {case.scenario["path"]["loss"] for case in suites.entry_of("gomez_fabric/exp-tput-rtt").cases(FULL)}

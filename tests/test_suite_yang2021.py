@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import dumbbell
-from dumbbell import suites
+from dumbbell import ScenarioError, suites
 from dumbbell.results.load import Result
 from dumbbell.suites import claims
 from dumbbell.suites.places import Case
-from dumbbell.suites.table import FULL, Point, Table
+from dumbbell.suites.table import FAST, FULL, Point, Table
 from dumbbell.suites.yang2021 import readings
 
 CUBIC, BBRV1, BBRV2 = (
@@ -165,8 +165,33 @@ def test_recordings_are_taken_from_the_folder_that_is_named_and_generated_links_
 ) -> None:
     monkeypatch.setenv(readings.VARIABLE, str(tmp_path))
     assert len(readings.moving()) == readings.LINKS
-    assert not [rate for rate in readings.moving().values() if "trace" in rate]
-    (tmp_path / readings.RECORDINGS[1]).write_text("1\n2\n")
-    assert readings.recorded() == {readings.RECORDINGS[1]: {"trace": str(tmp_path / readings.RECORDINGS[1])}}
+    assert not [link for link in readings.moving().values() if "trace" in link.rate]
+    name = "ATT-LTE-driving.down"
+    (tmp_path / name).write_text("1\n2\n")
+    assert readings.recorded() == {name: ({"trace": str(tmp_path / name)}, "50ms", "0.1%")}
     assert len(readings.moving()) == readings.LINKS
-    assert sum("trace" in rate for rate in readings.moving().values()) == 1
+    assert sum("trace" in link.rate for link in readings.moving().values()) == 1
+
+
+def test_each_link_has_its_own_rtt_and_loss_and_a_reader_may_give_all_the_same() -> None:
+    links = {case.at["trace"]: case.scenario["path"] for case in suites.entry_of("yang2021/fig23b").cases(FAST)}
+    assert {name: (path["rtt"], path["loss"]) for name, path in links.items()} == {
+        name: (link.rtt, link.loss) for name, link in readings.moving().items()
+    }
+    same = list(suites.entry_of("yang2021/fig23b").cases(FAST, ("path.loss=0%", "path.rtt=40ms")))
+    assert len(same) == 4 * readings.LINKS
+    assert {(case.scenario["path"]["rtt"], case.scenario["path"]["loss"]) for case in same} == {("40ms", "0%")}
+    with pytest.raises(ScenarioError, match=r"path\.rate varies in the figure"):
+        list(suites.entry_of("yang2021/fig23b").cases(FAST, ("path.rate=10Mbps",)))
+
+
+def test_an_example_of_a_trace_is_drawn_with_its_rate_and_the_queueing_delay(rising: Result) -> None:
+    text, entry = claims.of_suite("yang2021")["yang2021/fig16"], suites.entry_of("yang2021/fig16")
+    table = Table(text, entry, [Point("BBRv2+", {}, (rising,))])
+    assert entry.draw is not None
+    rates, delays = entry.draw(table).axes[:2]
+    (area,) = rates.collections
+    assert area.get_paths()[0].vertices[:, 1].max() == 75, "Mbit/s, the last of fig15a's steps"
+    (line,) = delays.lines
+    wanted = [row["sojourn_us"] / 1000 for row in rising.queue.to_pylist()]
+    assert list(line.get_ydata()) == pytest.approx(wanted)

@@ -158,22 +158,39 @@ def test_the_rate_over_time_is_bbrs_estimate_and_cubics_window_over_its_rtt(shor
     assert other == pytest.approx(spread / 2, rel=1e-6)
 
 
-def test_spikes_of_startup_are_held_against_an_equal_part_of_the_link(tmp_path: Path) -> None:
-    made = book(tmp_path)
+@pytest.fixture(scope="module")
+def joining(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, Table]:
+    """Three flows of BBR, the second from 40 s on, the third from 80 s on."""
+    made = book(tmp_path_factory.mktemp("joining"))
     (case,) = suites.entry_of("zhang2019/fig7b").cases(FAST)
     flows = [{key: value for key, value in flow.items() if key != "stop"} for flow in case.scenario["flow"][:3]]
     short = {**case.scenario, "flow": flows, "duration": "90s"}
     jobs = made._jobs_of("zhang2019/fig7b", case._replace(scenario=short))
     made.run(jobs)
-    (run,) = made.store.results(jobs)
     entry, text = suites.entry_of("zhang2019/fig7b"), suites.text_of("zhang2019/fig7b")
-    (claim,) = (one for one in text.claims if one.id == "c2")
-    peaks, link = readings.READERS["spikes"](Table(text, entry, [Point("BBR", {"case": 3}, (run,))]), claim, made)
+    return made, Table(text, entry, [Point("BBR", {"case": 3}, tuple(made.store.results(jobs)))])
+
+
+def test_spikes_of_startup_are_held_against_an_equal_part_of_the_link(joining: tuple[Book, Table]) -> None:
+    made, table = joining
+    (run,) = table.points[0].runs
+    (claim,) = (one for one in table.text.claims if one.id == "c2")
+    peaks, link = readings.READERS["spikes"](table, claim, made)
     assert [one.mean for one in link] == [5 / 2, pytest.approx(5 / 3)]
     for number, peak in zip((1, 2), peaks, strict=True):
         begin = run.plan.flows[number].start_ns / 1e9
         t, rate = readings.rate_over_time(run, number)
         assert peak.mean == max(value for at, value in zip(t, rate, strict=True) if begin <= at <= begin + 5)
+
+
+def test_the_link_and_the_fair_share_stand_in_the_legend(joining: tuple[Book, Table]) -> None:
+    _, table = joining
+    assert table.entry.draw is not None
+    figure = table.entry.draw(table)
+    named = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert {"rate of the link", "fair share"} < set(named)
+    (share,) = (line for line in figure.axes[0].lines if line.get_label() == "fair share")
+    assert [value for value in share.get_ydata() if value > 0] == pytest.approx([5 / 2, 5 / 3, 5 / 3])
 
 
 def test_a_window_is_read_from_the_claim() -> None:

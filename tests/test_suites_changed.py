@@ -10,12 +10,12 @@ import pytest
 from dumbbell import suites
 from dumbbell.errors import ScenarioError
 from dumbbell.runs.store import Store
-from dumbbell.suites import score
+from dumbbell.suites import of_hosts, score
 from dumbbell.suites.book import Book
 from dumbbell.suites.changed import Changed, has_scalable_flows, scaled
 from dumbbell.suites.measure import is_of_a_flow
 from dumbbell.suites.places import Case
-from dumbbell.suites.table import FAST
+from dumbbell.suites.table import FAST, Table
 
 
 def cases(name: str, *overrides: str) -> list[Case]:
@@ -98,3 +98,35 @@ def test_what_is_made_of_changed_runs_says_so(tmp_path: Path) -> None:
     assert board["changed"] == ["--set host.ecn=true", "--set duration=5s", "--repetitions 1", "--at buffer_bdp=1"]
     page = score.markdown([judged], FAST, {}, changed)
     assert f"`dumbbell reproduce kfoury2020/fig14a --fast {' '.join(changed.options)}`" in page
+
+
+BORGLI = {"host": {"nic": "virtual", "hz": 250}, "flow": [{"cca": "bbr", "preset": "linux-4.9"}]}
+
+
+def test_what_hosts_decide_themselves_is_left_out_and_said() -> None:
+    tables, remarks = of_hosts.adapted({**BORGLI, "record": {"pcap": True}}, "ssh://a,b")
+    assert tables == {"host": {"hz": 250}, "flow": [{"cca": "bbr"}], "record": {}}
+    assert remarks[0] == "the hosts' own bbr instead of preset linux-4.9"
+    assert ["host.nic" in remark for remark in remarks] == [False, True, False]
+
+
+@pytest.mark.parametrize("on", ["sim", "uml", "uml:6.1", "ray://"])
+def test_nothing_is_left_out_where_the_hosts_are_made_for_the_run(on: str) -> None:
+    assert of_hosts.adapted(BORGLI, on) == (BORGLI, [])
+
+
+def test_a_preset_that_is_no_older_linux_stays_for_the_hosts_to_refuse() -> None:
+    flow = {"cca": "bbr2plus", "preset": "paper"}
+    assert of_hosts.adapted({"flow": [flow]}, "ssh://a,b") == ({"flow": [flow]}, [])
+
+
+def test_what_the_reader_sets_stays_for_the_hosts_to_refuse() -> None:
+    set_by_reader = ["host.nic=virtual", "flow[0].preset=linux-4.9"]
+    assert of_hosts.adapted(BORGLI, "ssh://a,b", set_by_reader) == (BORGLI, [])
+
+
+def test_a_table_names_what_hosts_decided_on_either_back_end() -> None:
+    text, entry = suites.text_of("borgli/fig8"), suites.entry_of("borgli/fig8")
+    table = Table(text, entry, [], changed=Changed(overrides=("host.hz=1000",)))
+    table.beside = Table(text, entry, [], kind="ssh://a,b", left_out=("the hosts' own bbr",))
+    assert table.remarks == ["changed: host.hz = 1000", "on ssh: the hosts' own bbr"]

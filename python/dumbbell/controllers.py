@@ -196,6 +196,11 @@ def _in_units(value: float, param: Param) -> str:
     return f"; did you mean {whole} ({value:g} x {parts})?" if param.minimum <= whole <= param.maximum else ""
 
 
+def is_of_linux(preset: str) -> bool:
+    """True for a preset that stands for a controller as an older Linux has it, such as ``linux-4.9``."""
+    return preset.startswith("linux-")
+
+
 def with_preset(
     name: str,
     preset: str | None,

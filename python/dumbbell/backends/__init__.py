@@ -51,6 +51,8 @@ class Kind(NamedTuple):
         Whether the waiting time of a queue is its backlog over the rate, because `tc` tells none.
     recorded
         What a manifest calls it; its own name unless given.
+    decides
+        Keys that its hosts decide, whatever a suite's entry says of the paper's hosts (`suites/of_hosts.py`).
     stack
         Of real kernels: back ends with the same one differ in nothing but their kernel, or in the origin of their
         controllers.
@@ -72,6 +74,7 @@ class Kind(NamedTuple):
     estimates_queue: bool = False
     stack: str = ""
     recorded: str = ""
+    decides: tuple[str, ...] = ()
 
 
 #: Linux in virtual time, whose tables are made by what turns a plan into a guest and its files into tables.
@@ -100,13 +103,20 @@ KINDS = {
         has_states=True,
     ),
     "linux": Kind(
-        "backends.linux", text="linux: the kernel's TCP and iperf3 over the same path in real time", stack="linux"
+        "backends.linux",
+        text="linux: the kernel's TCP and iperf3 over the same path in real time",
+        stack="linux",
+        decides=("host.nic",),
     ),
-    "bpf": Kind("backends.linux", text=f"bpf: {_OURS}", has_states=True, stack="linux"),
+    "bpf": Kind("backends.linux", text=f"bpf: {_OURS}", has_states=True, stack="linux", decides=("host.nic",)),
     "uml": _UML,
     "uml-ours": _UML._replace(text=f"uml-ours: {_OURS}", has_states=True),
     "netem": Kind(
-        "backends.netem", jobs_max=1, text="netem: over this kernel's own tbf and netem", estimates_queue=True
+        "backends.netem",
+        jobs_max=1,
+        text="netem: over this kernel's own tbf and netem",
+        estimates_queue=True,
+        decides=("record.pcap",),
     ),
     "ssh": Kind(
         "backends.ssh",
@@ -114,6 +124,7 @@ KINDS = {
         has_hosts=True,
         text="ssh://SENDER,RECEIVER: between two hosts, with the queue at the receiver (docs/hosts.md)",
         estimates_queue=True,
+        decides=("flow.preset", "host.nic", "record.pcap"),
     ),
     "ray": Kind(
         "backends.cluster",

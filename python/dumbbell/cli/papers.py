@@ -175,6 +175,8 @@ def _print(entry: Reproduced) -> None:
             print(f"  {verdict.claim.id}: {score.why(finding)}")
     for what, choice in measured.entry.choices.items():
         print(f"  left open: {what}: {choice}")
+    for remark in measured.remarks:
+        print(f"  not as in the entry: {remark}")
     if entry.picture:
         print(f"Picture: {entry.picture}\n")
 

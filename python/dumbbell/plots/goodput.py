@@ -134,7 +134,7 @@ def _rates(
     series.value_axis(sheet, sheet.ax, f"{what} (Mbit/s)", log=log)
     rate = capacity(sheet, result, chosen, span, width, log=log)
     if name == "goodput_bytes" and not many:
-        _fair_share(sheet, result, span)
+        draw_fair_share(sheet, sheet.ax, result, span)
     peak = sheet.ax.dataLim.y1
     peaks = _why_above(result, name, chosen, (peak - rate) * 1e6 * width) if peak > 1.02 * rate else ""
     for below in sheet.axes[1:]:
@@ -144,7 +144,7 @@ def _rates(
     return sheet.ax
 
 
-def _fair_share(sheet: style.Sheet, result: Result, span: Window) -> None:
+def draw_fair_share(sheet: style.Sheet, ax: Axes, result: Result, span: Window) -> None:
     """Draw the share that flows without an end of their own had if they were equal: where all flows of the run are
     such, share a link of one rate, and are at least two.
     """
@@ -157,8 +157,8 @@ def _fair_share(sheet: style.Sheet, result: Result, span: Window) -> None:
     times = sorted({span[0], *(at for pair in ends for at in pair if span[0] < at < span[1])})
     counts = [sum(start <= at < stop for start, stop in ends) for at in times]
     shares = [link.rate_bps / 1e6 / count if count > 1 else float("nan") for count in counts]
-    drawn = sheet.ax.step([*times, span[1]], [*shares, shares[-1]], where="post", color=look.QUIET, linewidth=0.9,
-                          linestyle=":", label="fair share", zorder=1.5)[0]  # fmt: skip
+    drawn = ax.step([*times, span[1]], [*shares, shares[-1]], where="post", color=look.QUIET, linewidth=0.9,
+                    linestyle=":", label="fair share", zorder=1.5)[0]  # fmt: skip
     sheet.entry(drawn, "fair share")
 
 

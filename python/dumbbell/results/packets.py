@@ -1,4 +1,4 @@
-"""The packets of TCP flows in a capture, and where two captures of one plan part.
+"""The packets of TCP flows in a capture, their round-trip times, and where two captures of one plan part.
 
 Of a flow two lists are compared, each in its order: what the sender sends (first byte, length, CWR) and what reaches it
 (first byte that is missing, length of its own data, SACK blocks, ECN echo). Numbers count from the SYNs. Times are not
@@ -104,6 +104,23 @@ def flows(capture: Path) -> list[Flow]:
     return [flow for _, flow in by_ends.values()]
 
 
+def round_trips(flow: Flow) -> list[tuple[float, float]]:
+    """Time and RTT, s, of each acknowledgement that ends where a segment does: since that segment was first sent, as
+    `tcp.analysis.ack_rtt` of tshark has it. Where a hole is filled it contains the wait for the retransmission.
+    """
+    trips, first_sent, acked, at = [], dict[int, float](), 0, 0
+    for heard_at, heard in flow.heard:
+        while at < len(flow.sent) and flow.sent[at][0] <= heard_at:
+            sent_at, segment = flow.sent[at]
+            first_sent.setdefault(segment.seq + segment.len, sent_at)
+            at += 1
+        if heard.ack > acked:
+            acked = heard.ack
+            if acked in first_sent:
+                trips.append((heard_at, heard_at - first_sent[acked]))
+    return trips
+
+
 def part(one: Flow, other: Flow) -> Parting:
     """Find where two captures of a flow part."""
     sent, heard = _same(one.sent, other.sent), _same(one.heard, other.heard)
@@ -193,4 +210,4 @@ def _sacks(options: bytes) -> list[tuple[int, int]]:
     return []
 
 
-__all__ = ["Flow", "Heard", "Parting", "Sent", "flows", "frames", "part"]
+__all__ = ["Flow", "Heard", "Parting", "Sent", "flows", "frames", "part", "round_trips"]

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from dumbbell.results.load import Result
 
 
+#: The capture in a run's folder.
+CAPTURE = "trace.pcap"
+
+
 class Compared(NamedTuple):
     """A flow on the reference and another back end."""
 
@@ -22,16 +26,24 @@ class Compared(NamedTuple):
 
 def compared(reference: Result, others: Mapping[str, Result]) -> dict[str, list[Compared]]:
     """By the other back end, every TCP flow that both captures have; the k-th SYN is of the k-th flow to start."""
-    planned = reference.plan.flows
+    names = [flow.name for flow in reference.plan.flows]
+    first = captured(reference)
+    compared_flows: dict[str, list[Compared]] = {}
+    for name, run in others.items():
+        second = captured(run, order_of=reference)
+        compared_flows[name] = [
+            Compared(i, names[i], packets.part(first[i], second[i])) for i in sorted(first.keys() & second.keys())
+        ]
+    return compared_flows
+
+
+def captured(run: Result, *, order_of: Result | None = None) -> dict[int, packets.Flow]:
+    """TCP flows of a run's capture by their numbers: the k-th SYN is of the k-th flow to start, in this run or another
+    of the same scenario. Raises ResultError where there is no capture.
+    """
+    planned = (order_of or run).plan.flows
     order = sorted((flow.start_ns, i) for i, flow in enumerate(planned) if flow.transport.kind == "tcp")
-    first = packets.flows(reference.folder / "trace.pcap")
-    return {
-        name: sorted(
-            Compared(i, planned[i].name, packets.part(one, other))
-            for (_, i), one, other in zip(order, first, packets.flows(run.folder / "trace.pcap"), strict=False)
-        )
-        for name, run in others.items()
-    }
+    return {i: flow for (_, i), flow in zip(order, packets.flows(run.folder / CAPTURE), strict=False)}
 
 
 def as_json(flows: list[Compared], names: tuple[str, str]) -> list[dict[str, Any]]:

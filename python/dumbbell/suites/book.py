@@ -10,6 +10,7 @@ from dumbbell.errors import ScenarioError, wrong
 from dumbbell.runs.execute import execute
 from dumbbell.suites import entry_of, text_of
 
+from . import of_hosts
 from .changed import UNCHANGED, Changed, has_scalable_flows
 from .judge import Verdict, judge, not_run
 from .places import SuiteError
@@ -60,6 +61,7 @@ class Book:
         self._with_scaled_flows: set[str] = set()
         self._tables: dict[str, Table] = {}
         self._planned: dict[str, list[tuple[Case, list[Job]]]] = {}
+        self._left_out: dict[str, tuple[str, ...]] = {}
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """These entries, and those whose runs their claims read too."""
@@ -97,6 +99,7 @@ class Book:
             self._tables[name] = Table(
                 text_of(name), entry_of(name), points,
                 kind=self.on, changed=self.changed, has_scaled_flows=name in self._with_scaled_flows,
+                left_out=self._left_out[name],
             )  # fmt: skip
         return self._tables[name]
 
@@ -134,7 +137,14 @@ class Book:
             if has_scalable_flows(chosen, self.changed.scale):
                 self._with_scaled_flows.add(name)
             scaled_cases = [self.changed.scaled(case, with_flows=name in self._with_scaled_flows) for case in chosen]
-            self._planned[name] = [(case, self._jobs_of(name, case)) for case in scaled_cases]
+            remarks: dict[str, None] = {}
+            self._planned[name] = []
+            for case in scaled_cases:
+                scenario, left_out = of_hosts.adapted(case.scenario, self.on, self.changed.overrides)
+                remarks.update(dict.fromkeys(left_out))
+                own = case._replace(scenario=scenario)
+                self._planned[name].append((own, self._jobs_of(name, own)))
+            self._left_out[name] = tuple(remarks)
         return self._planned[name]
 
     def _jobs_of(self, name: str, case: Case) -> list[Job]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.judge import HOLDS
 from dumbbell.plots import lettering, style
 
+from .draw import AXES
 from .judge import within
 
 if TYPE_CHECKING:
@@ -96,9 +97,8 @@ def drawn(columns: Sequence[Column], across: str, *, width: float = 7.5, abreast
             _block(axes, column, own, across)
             style.panel_title(sheet, axes, column.title)
         sheet.figure.suptitle(lettering.plain(f"{table.text.item}: {table.text.title}"), x=0.01, ha="left", fontsize=10)
-        sheet.finish(
-            f"Above: ours; below: the paper's. Tinted: outside of the tolerance. Within it: {agreement(table)}."
-        )
+        words = f"Above: ours; below: the paper's. Tinted: outside of the tolerance. Within it: {agreement(table)}."
+        sheet.finish(" ".join([words, *(f"{remark[0].upper()}{remark[1:]}." for remark in table.remarks)]))
         return sheet.figure
 
     return draw
@@ -124,8 +124,17 @@ def _block(ax: Any, column: Column, all_cells: Sequence[Cell], across: str) -> N
     ax.set_ylim(len(tall) - 0.5, -0.5)
     ax.set_xticks(range(len(wide)), [str(tick) for tick in wide])
     ax.set_yticks(range(len(tall)), [", ".join(map(str, tick)) for tick in tall])
+    if across:
+        ax.set_xlabel(_axis_title(across))
+    down = [_axis_title(key) for key in (all_cells[0].at if all_cells else ()) if key != across]
+    if down:
+        ax.set_ylabel(", ".join(["Algorithm", *down]))
     ax.grid(visible=False)
     ax.tick_params(length=0)
+
+
+def _axis_title(axis: str) -> str:
+    return AXES[axis].title if axis in AXES else axis
 
 
 def _box(x: int, y: int) -> Any:

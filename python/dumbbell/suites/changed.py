@@ -6,7 +6,7 @@ Whatever is made of changed runs says so, in the words of `Changed.told`; `Chang
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,17 +95,30 @@ class Changed(NamedTuple):
 UNCHANGED = Changed()
 
 
-def override(tables: dict[str, Any], overrides: Sequence[str]) -> None:
-    """Set keys of the tables of a scenario; raises ScenarioError for one that varies or names the line."""
+def override(tables: dict[str, Any], overrides: Sequence[str], *, placing: Collection[str] = ()) -> None:
+    """Set keys of the tables of a scenario. Raises ScenarioError for one that names the line, or that varies: but for
+    one that only follows another in `together`, and is none of the `placing` ones, which place a case on the axes.
+    """
     for text in overrides:
         key = text.partition("=")[0].strip()
-        if isinstance(value_at(tables, key), list) and key != "flow":
+        if isinstance(value_at(tables, key), list) and key != "flow" and not _leaves(tables, key, placing):
             raise ScenarioError("--set", f"{key} varies in the figure; --at AXIS=VALUE runs some of its places")
         if key.rpartition(".")[2] in ("cca", "name"):
             raise ScenarioError("--set", f"{key} makes the line of the figure what it is: wanted another key")
         source.override(tables, text)
         if isinstance(value_at(tables, key), list):
             raise ScenarioError("--set", f"{key} has several values; wanted one: the places of a figure are its own")
+
+
+def _leaves(tables: dict[str, Any], key: str, placing: Collection[str]) -> bool:
+    """Take a key out of the group that it goes in step with; false where it is in none, or places the cases."""
+    group = next((own for own in tables.get("together", ()) if key in own and len(own) > 1), None)
+    if group is None or key in placing:
+        return False
+    group.remove(key)
+    if len(group) == 1:
+        tables["together"].remove(group)
+    return True
 
 
 def value_at(tables: Any, key: str) -> Any:

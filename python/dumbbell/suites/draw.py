@@ -107,16 +107,18 @@ def _caption(table: Table, explained: Sequence[str]) -> str:
         f"{_count(len(table.points), 'set-up')} of {times}, "
         + (f"{min(runs)} to {most} repetitions" if len(runs) > 1 else _count(most, "repetition")),
         *explained,
-        *([table.changed.told] if table.changed else []),
+        *table.remarks,
         f"seed {plan.seed}",
     ]  # fmt: skip
     return "; ".join(words) + "."
 
 
-def looks_of(labels: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour, marker and dashes of each label: by controller where the labels name several, else by label."""
+def looks_of(labels: Sequence[str], *, by_label: bool = False) -> dict[str, dict[str, Any]]:
+    """Colour, marker and dashes of each label: by controller where the labels name several, else, and with `by_label`,
+    by label.
+    """
     ccas = [_cca(label) for label in labels]
-    if "" in ccas:
+    if "" in ccas or by_label:
         ccas = [""] * len(labels)
     traits = [[look.Trait(cca, is_cca=bool(cca)), look.Trait(label)] for cca, label in zip(ccas, labels)]
     return {label: own.marked for label, own in zip(labels, look.dress(traits), strict=True)}
@@ -145,14 +147,16 @@ def lines(
     log_y: bool = False,
     low: float | None = None,
     high: float | None = None,
+    by_label: bool = False,
 ) -> Panel:
     """A metric against an axis, a line for each series; one neutral line of the run as a whole with `is_of_run`.
-    `spread` is ``interval`` (95 % of the mean) or ``sd`` (one standard deviation over the repetitions).
+    `spread` is ``interval`` (95 % of the mean) or ``sd`` (one standard deviation over the repetitions); `by_label` as
+    in `looks_of`.
     """
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         labels: list[str | None] = [None] if is_of_run else list(series or table.lines())
-        looks = looks_of([label for label in labels if label])
+        looks = looks_of([label for label in labels if label], by_label=by_label)
         places: set[float] = set()
         for label in labels:
             if label and not is_of_run and not table.points_of(label, at):
@@ -160,13 +164,15 @@ def lines(
             points = table.read(y, label, at)
             own = looks[label] if label else {"color": look.NEUTRAL, "marker": "o", "linestyle": "-"}
             places.update(point.at[x] for point in points)
-            handle = _points(sheet, ax, points, x=x, spread=spread, own=own)
+            most = table.metric(y).most
+            handle = _points(sheet, ax, points, x=x, spread=spread, most=most, own=own)
             if label or table.beside is not None:
                 sheet.entry(handle, label or "all flows")
             if table.beside is not None:
                 hollow = {**own, "markersize": 7, "markerfacecolor": "none", "linestyle": ":"}
-                handle = _points(sheet, ax, table.beside.read(y, label, at), x=x, spread=spread, own=hollow)
-                sheet.entry(handle, f"{label or 'all flows'}, {table.beside.kind}")
+                other = table.beside.read(y, label, at)
+                handle = _points(sheet, ax, other, x=x, spread=spread, most=most, own=hollow)
+                sheet.entry(handle, f"{label or 'all flows'}, {table.beside.back_end}")
             for claim in printed(table, y, label, at):
                 _mark(sheet, ax, claim, x=x, places=places, shade=own["color"], is_beside=table.beside is not None)
         _axis(sheet, ax, AXES.get(x, Axis(x)), sorted(places))
@@ -181,13 +187,27 @@ def lines(
 
 
 def _linear(ax: Axes, low: float, high: float | None) -> tuple[float, float | None]:
-    """The ends of an axis with room above the highest mark, in parts of the whole: a ring at its end would be cut."""
-    top = low + 1.06 * (ax.dataLim.y1 - low)
-    return low, high if high is not None else top if isfinite(top) and top > low else None
+    """The ends of an axis, further out where marks are, with room above the highest, in parts of the whole: a ring at
+    its end would be cut.
+    """
+    lowest, highest = ax.dataLim.y0, ax.dataLim.y1
+    if isfinite(lowest) and 0 <= lowest < low:
+        low = max(lowest - 0.03 * (highest - lowest), 0.0)
+    top = low + 1.06 * (highest - low)
+    if not isfinite(top) or top <= low:
+        return low, high
+    return low, top if high is None or highest > high else high
 
 
 def _points(
-    sheet: style.Sheet, ax: Axes, points: Sequence[Reading], *, x: str, spread: str, own: dict[str, Any]
+    sheet: style.Sheet,
+    ax: Axes,
+    points: Sequence[Reading],
+    *,
+    x: str,
+    spread: str,
+    most: float,
+    own: dict[str, Any],
 ) -> Any:
     """A line through the means, with what shows how far the repetitions are apart."""
     line = sorted(points, key=lambda point: point.at[x])
@@ -196,20 +216,28 @@ def _points(
             ax.plot([point.at[x]] * len(point.values), point.values, ".", color=own["color"], ms=3, alpha=0.6)
             sheet.explain("dots: each repetition")
     places, means = [point.at[x] for point in line], [point.mean for point in line]
-    return ax.errorbar(places, means, yerr=_spreads(sheet, line, spread), capsize=2, **{"markersize": 4, **own})
+    return ax.errorbar(places, means, yerr=_spreads(sheet, line, spread, most), capsize=2, **{"markersize": 4, **own})
 
 
-def _spreads(sheet: style.Sheet, points: Sequence[Reading], spread: str) -> list[float] | None:
-    """Half lengths of the bars of points; None where there are too few repetitions."""
+def _spreads(
+    sheet: style.Sheet, points: Sequence[Reading], spread: str, most: float
+) -> tuple[list[float], list[float]] | None:
+    """Lengths of the bars of points below and above them, cut to what is possible; None where there are too few
+    repetitions.
+    """
     if any(len(point.values) < INTERVAL_FROM for point in points):
         return None
     if spread == "sd":
         from statistics import pstdev
 
         sheet.explain("bars: one standard deviation over the repetitions")
-        return [pstdev(point.values) if all(map(isfinite, point.values)) else 0.0 for point in points]
-    sheet.explain("bars: 95 % interval of the mean")
-    return [0.0 if isnan(point.half_width) else point.half_width for point in points]
+        halves = [pstdev(point.values) if all(map(isfinite, point.values)) else 0.0 for point in points]
+    else:
+        sheet.explain("bars: 95 % interval of the mean")
+        halves = [0.0 if isnan(point.half_width) else point.half_width for point in points]
+    ends = list(zip(points, halves, strict=True))
+    below = [min(half, point.mean) if point.mean >= 0 else half for point, half in ends]
+    return below, [max(min(half, most - point.mean), 0.0) for point, half in ends]
 
 
 def printed(table: Table, metric: str, label: str | None, at: dict[str, Any] | None = None) -> list[Claim]:
@@ -258,33 +286,60 @@ def _axis(sheet: style.Sheet, ax: Axes, axis: Axis, places: Sequence[Any]) -> No
         ax.set_xticks(numbers, ticks.spaced(sheet, ax, numbers))
 
 
-def cdf(y: str, *, title: str = "", at: dict[str, Any] | None = None, low: float | None = None) -> Panel:
-    """The distribution of a metric over flows and repetitions, or over repetitions, a step line for each series."""
+def cdf(
+    y: str,
+    *,
+    title: str = "",
+    at: dict[str, Any] | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    thinning: bool = False,
+) -> Panel:
+    """The distribution of a metric over flows and repetitions, or over repetitions, a step line for each series, also
+    of another back end. With `thinning` each next line is thinner, so that it does not hide one that is the same.
+    """
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
         labels = table.lines()
         looks = looks_of(labels)
-        for label in labels:
-            values: list[float] = []
-            for _, of_runs, _ in table.raw(y, label, at):
-                for of_run in of_runs:
-                    values.extend(of_run if isinstance(of_run, list) else [of_run])
-            finite = sorted(value for value in values if isfinite(value))
-            if not finite:
-                continue
-            heights = [(i + 1) / len(values) for i in range(len(finite))]
-            own = {key: value for key, value in looks[label].items() if not key.startswith("marker")}
-            (handle,) = ax.step([finite[0], *finite], [0.0, *heights], where="post", **own)
-            sheet.entry(handle, label)
+        tables = [(table, ""), *([(table.beside, f", {table.beside.back_end}")] if table.beside else [])]
+        lines = [(source, label, label + suffix) for source, suffix in tables for label in labels]
+        for i, (source, label, name) in enumerate(lines):
+            steps = _distribution(source, y, label, at)
+            if steps:
+                dashes = {"linestyle": ":"} if source is not table else {}
+                own = {key: value for key, value in looks[label].items() if not key.startswith("marker")}
+                if thinning:
+                    own["linewidth"] = _THICKEST - (_THICKEST - _THINNEST) * i / max(len(lines) - 1, 1)
+                (handle,) = ax.step(*steps, where="post", **{**own, **dashes})
+                sheet.entry(handle, name)
         ax.set_ylim(0, 1.02)
-        if low is not None:
+        if low is not None and ax.dataLim.x0 >= low:
             ax.set_xlim(left=low)
+        if high is not None and ax.dataLim.x1 <= high:
+            ax.set_xlim(right=high)
         ax.set_xlabel(table.metric(y).axis_title)
         style.value_title(sheet, ax, "CDF")
         if title:
             style.panel_title(sheet, ax, title)
 
     return draw
+
+
+#: Widths of step lines, points: of the last one and of the first.
+_THINNEST, _THICKEST = 1.2, 2.8
+
+
+def _distribution(
+    table: Table, y: str, label: str, at: dict[str, Any] | None
+) -> tuple[list[float], list[float]] | None:
+    """Values and heights of a step line; None where no run has the metric."""
+    values: list[float] = []
+    for _, of_runs, _ in table.raw(y, label, at):
+        for of_run in of_runs:
+            values.extend(of_run if isinstance(of_run, list) else [of_run])
+    finite = sorted(value for value in values if isfinite(value))
+    return ([finite[0], *finite], [0.0, *((i + 1) / len(values) for i in range(len(finite)))]) if finite else None
 
 
 def bars(y: str, *, title: str = "") -> Panel:
@@ -298,66 +353,11 @@ def bars(y: str, *, title: str = "") -> Panel:
             points = [table.read(y, name, {"case_name": case})[0] for case in cases]
             places = [k + (i - (len(names) - 1) / 2) * width for k in range(len(cases))]
             high = [point.mean for point in points]
-            handle = ax.bar(places, high, width, color=looks[name]["color"], yerr=_spreads(sheet, points, "interval"),
-                          capsize=2)  # fmt: skip
+            lengths = _spreads(sheet, points, "interval", table.metric(y).most)
+            handle = ax.bar(places, high, width, color=looks[name]["color"], yerr=lengths, capsize=2)
             sheet.entry(handle, name)
         ax.set_xticks(range(len(cases)), cases)
         style.value_title(sheet, ax, table.metric(y).axis_title)
-        if title:
-            style.panel_title(sheet, ax, title)
-
-    return draw
-
-
-class Number(NamedTuple):
-    """A number in the cells of a heat map: metric and line, and its factor."""
-
-    metric: str
-    label: str | None
-    factor: float = 1.0
-    form: str = ".0f"
-
-
-def heat(
-    x: str,
-    y: str,
-    value: Number,
-    *,
-    below: Sequence[Number] = (),
-    title: str = "",
-    low: float = 0.0,
-    high: float = 1.0,
-    bar: str = "",
-    first: str = "lower",
-) -> Panel:
-    """A heat map: the colour is one number, which stands in the cell too unless others are given to stand there. The
-    row of the smallest `y` is the `first` from below or above: ``lower`` or ``upper``.
-    """
-
-    def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
-        means = {
-            (point.at[x], point.at[y]): point.mean * value.factor for point in table.read(value.metric, value.label)
-        }
-        columns, rows = sorted({cell[0] for cell in means}), sorted({cell[1] for cell in means})
-        grid = [[means.get((column, row), float("nan")) for column in columns] for row in rows]
-        image = ax.imshow(
-            grid, origin="lower" if first == "lower" else "upper", aspect="auto", cmap="viridis", vmin=low, vmax=high
-        )
-        texts: dict[Any, list[str]] = {cell: [] for cell in means}
-        for number in below or (value,):
-            for point in table.read(number.metric, number.label):
-                texts[point.at[x], point.at[y]].append(format(point.mean * number.factor, number.form))
-        for (column, row), words in texts.items():
-            shade = (means[column, row] - low) / ((high - low) or 1)
-            text = words[0] if len(words) == 1 else words[0] + "\n" + " | ".join(words[1:])
-            ax.text(columns.index(column), rows.index(row), text, ha="center", va="center", fontsize=6.5,
-                    color="black" if shade > 0.6 else "white")  # fmt: skip
-        ax.set_xticks(range(len(columns)), [f"{column:g}" for column in columns])
-        ax.set_yticks(range(len(rows)), [f"{row:g}" for row in rows])
-        ax.grid(visible=False)
-        ax.set_xlabel(AXES.get(x, Axis(x)).title)
-        ax.set_ylabel(AXES.get(y, Axis(y)).title)
-        sheet.figure.colorbar(image, ax=ax, label=bar or table.metric(value.metric).axis_title)
         if title:
             style.panel_title(sheet, ax, title)
 

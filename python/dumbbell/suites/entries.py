@@ -309,7 +309,7 @@ def _of_line(file: File, runs: Runs, line: str, overrides: tuple[str, ...]) -> I
     tables = _with_line(raw(runs), line)
     given = {name: value for name, value in tables.items() if name in _SCENARIO}
     written_tables = deepcopy({**given, "flow": [_flow(file, table) for table in tables["flow"]]})
-    override(written_tables, overrides)
+    override(written_tables, overrides, placing=_placing(tables.get("at", {})))
     scenario = from_dict(written_tables)
     series = tables.get("series", line) or None
     for case in plan.cases(scenario):
@@ -348,6 +348,12 @@ def _named(file: File, name: str) -> dict[str, Any]:
 #: A key of a scenario, such as ``flow[0].count``.
 _KEY = re.compile(r"[a-z_]+(\[\d+\])?(\.[a-z_0-9]+(\[\d+\])?)+")
 _NUMBER = re.compile(r"-?[0-9.]+")
+
+
+def _placing(axes: Mapping[str, Any]) -> set[str]:
+    """The keys that place a case on the axes."""
+    texts = [str(at["along"] if isinstance(at, Mapping) else at) for at in axes.values()]
+    return {word for text in texts for word in re.split(r" [*/] ", text) if _KEY.fullmatch(word)}
 
 
 def _place(at: Any, case: plan.Case, scenario: Scenario, written: Mapping[str, Any]) -> Any:

@@ -5,7 +5,7 @@ figure is as people see it: in percent where its unit is %.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import nan
+from math import inf, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.results import catalogue, figures
@@ -29,6 +29,8 @@ class Metric(NamedTuple):
     title: str
     unit: str
     read: Read
+    most: float = inf
+    """The largest value that is possible."""
 
     @property
     def axis_title(self) -> str:
@@ -68,4 +70,5 @@ def metric(name: str, own: Mapping[str, Metric]) -> Metric | None:
         numbers = flows(result, label)
         return number(result, numbers) if plain == name else [number(result, [i]) for i in numbers]
 
-    return Metric(figure.long if plain == name else f"{figure.long} of a flow", figure.axis_unit, read)
+    title = figure.long if plain == name else f"{figure.long} of a flow"
+    return Metric(title, figure.axis_unit, read, figure.bound)

@@ -10,7 +10,7 @@ from dumbbell.errors import wrong
 from dumbbell.scenario.declare import Each, Forms, Sub, Table, Variant, key
 from dumbbell.scenario.plain_kinds import SWITCH, Choice, whole
 
-from . import cells, draw, timed
+from . import cells, draw, heat, timed
 from .table import Column
 from .words import ANY_TABLE, NUMBER, TEXT, TEXTS, WORDS
 
@@ -59,8 +59,16 @@ class Lines(Panel, form="lines"):
         Choice("interval", "sd"), "bars: 95 % of the mean, or one standard deviation", default="interval", varies=False
     )
     log_y: Fixed[bool] = key(SWITCH, "whether the figure's axis is logarithmic", default=False, varies=False)
-    low: Fixed[float | None] = key(NUMBER, "lower end of that axis", default=None, varies=False)
-    high: Fixed[float | None] = key(NUMBER, "upper end", default=None, varies=False)
+    low: Fixed[float | None] = key(
+        NUMBER, "lower end of that axis, or further down where marks are", default=None, varies=False
+    )
+    high: Fixed[float | None] = key(NUMBER, "upper end, or further up where marks are", default=None, varies=False)
+    colours: Fixed[str] = key(
+        Choice("controllers", "lines"),
+        "what has a colour of its own: a controller, whose variants are shades of it, or every line",
+        default="controllers",
+        varies=False,
+    )
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
@@ -68,6 +76,7 @@ class Lines(Panel, form="lines"):
         panel = draw.lines(
             self.over, self.figure, title=self.title, at=self.at, series=self.lines or None, is_of_run=self.is_of_run,
             spread=self.spread, log_y=self.log_y, low=self.low, high=self.high,
+            by_label=self.colours == "lines",
         )  # fmt: skip
         name = self.having
         if name is None:
@@ -84,12 +93,18 @@ class Distribution(Panel, form="cdf"):
 
     figure: Fixed[str] = _figure()
     at: Fixed[dict[str, Any] | None] = _place()
-    low: Fixed[float | None] = key(NUMBER, "left end of the axis", default=None, varies=False)
+    low: Fixed[float | None] = key(
+        NUMBER, "left end of the axis, or further left where marks are", default=None, varies=False
+    )
+    high: Fixed[float | None] = key(NUMBER, "right end, or further right", default=None, varies=False)
+    thinning: Fixed[bool] = key(
+        SWITCH, "each next line thinner, where lines lie on each other", default=False, varies=False
+    )
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
         """Build the panel."""
-        return draw.cdf(self.figure, title=self.title, at=self.at, low=self.low)
+        return draw.cdf(self.figure, title=self.title, at=self.at, low=self.low, high=self.high, thinning=self.thinning)
 
 
 class Bars(Panel, form="bars"):
@@ -112,9 +127,9 @@ class Cell(Table):
     form: Fixed[str] = key(TEXT, "how it is written", default=".0f", varies=False)
 
     @property
-    def number(self) -> draw.Number:
+    def number(self) -> heat.Number:
         """As the panel takes it."""
-        return draw.Number(self.figure, self.line, self.factor, self.form)
+        return heat.Number(self.figure, self.line, self.factor, self.form)
 
 
 class Heat(Panel, form="heat"):
@@ -136,13 +151,20 @@ class Heat(Panel, form="heat"):
 
     def build(self) -> draw.Panel:
         """Build the panel."""
-        return draw.heat(
+        return heat.heat(
             self.over, self.up, self.value.number, below=[cell.number for cell in self.below], title=self.title,
             low=self.low, high=self.high, bar=self.bar, first=self.first,
         )  # fmt: skip
 
 
-_SERIES = {"goodput": timed.goodputs(), "arrivals": timed.arrivals, "rtt": timed.rtts, "in_flight": timed.in_flights}
+_SERIES = {
+    "goodput": timed.goodputs(),
+    "arrivals": timed.arrivals,
+    "rtt": timed.rtts,
+    "packet_rtt": timed.packet_rtts,
+    "waiting": timed.waits,
+    "in_flight": timed.in_flights,
+}
 
 
 class OverTime(Panel, form="over_time"):
@@ -153,12 +175,17 @@ class OverTime(Panel, form="over_time"):
     at: Fixed[dict[str, Any] | None] = _place()
     cases: Fixed[tuple[str, ...]] = key(TEXTS, "lines of the entry", default=(), varies=False)
     cdf: Fixed[bool] = key(SWITCH, "the distribution instead", default=False, varies=False)
+    rate: Fixed[bool] = key(SWITCH, "with the bottleneck's rate; not with `cdf`", default=False, varies=False)
     title: Fixed[str] = _title()
 
     def build(self) -> draw.Panel:
         """Build the panel."""
-        kind = timed.distribution if self.cdf else timed.over_time
-        return kind(_SERIES[self.figure], self.axis, self.at or {}, cases=self.cases, title=self.title)
+        series, place = _SERIES[self.figure], self.at or {}
+        if self.cdf and self.rate:
+            raise wrong("draw.rate", True, "false with cdf = true: a distribution has no time")
+        if self.cdf:
+            return timed.distribution(series, self.axis, place, cases=self.cases, title=self.title)
+        return timed.over_time(series, self.axis, place, cases=self.cases, title=self.title, has_rate=self.rate)
 
 
 class Estimate(Panel, form="estimate_and_queue"):

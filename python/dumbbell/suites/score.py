@@ -94,6 +94,7 @@ def entry_json(entry: Judged, figure: Path | None = None) -> dict[str, Any]:
         "figure": str(figure) if figure else None,
         "scale": entry.table.scale,
         "changed": entry.table.changed.options,
+        "left_out": list(entry.table.left_out),
         "claims": claims,
     }
 
@@ -168,6 +169,8 @@ def _section(entry: Judged, profile: Profile, figure: Path | None) -> Iterable[s
         out += [f"![{text.item}]({figure.name})", ""]
     if entry.table.entry.choices:
         out += [f"- {what}: {chosen}" for what, chosen in entry.table.entry.choices.items()] + [""]
+    if entry.table.remarks:
+        out += ["Not as in the entry: " + "; ".join(entry.table.remarks) + ".", ""]
     if entry.verdicts:
         out += [_row(["claim", "", "measured", "expected", "tolerance", "why"]), _row(["---"] * 6)]
     for verdict in entry.verdicts:

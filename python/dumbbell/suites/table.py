@@ -153,9 +153,10 @@ class Table:
         kind: str = "sim",
         changed: Changed = UNCHANGED,
         has_scaled_flows: bool = False,
+        left_out: tuple[str, ...] = (),
     ) -> None:
         self.text, self.id, self.entry, self.points, self.kind = text, text.id, entry, list(points), kind
-        self.changed, self.has_scaled_flows = changed, has_scaled_flows
+        self.changed, self.has_scaled_flows, self.left_out = changed, has_scaled_flows, left_out
         self.beside: Table | None = None
         """The same figure on another back end, drawn into the same axes."""
         self._known: dict[tuple[str, str | None, int], tuple[Any, ...]] = {}
@@ -164,8 +165,20 @@ class Table:
         """The same entry with these points."""
         return Table(
             self.text, self.entry, points,
-            kind=self.kind, changed=self.changed, has_scaled_flows=self.has_scaled_flows,
+            kind=self.kind, changed=self.changed, has_scaled_flows=self.has_scaled_flows, left_out=self.left_out,
         )  # fmt: skip
+
+    @property
+    def back_end(self) -> str:
+        """Name of what ran it, without hosts."""
+        return self.kind.partition(":")[0]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was changed of the entry, and what the hosts of a back end decided instead of it, in words."""
+        tables = [self, *([self.beside] if self.beside else [])]
+        hosts = [f"on {table.back_end}: {remark}" for table in tables for remark in table.left_out]
+        return [*([self.changed.told] if self.changed else []), *hosts]
 
     @property
     def scale(self) -> float:

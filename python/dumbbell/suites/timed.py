@@ -6,11 +6,14 @@ A panel shows the first repetition of one case.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dumbbell.plots import look, style
-from dumbbell.results import metrics
+from dumbbell.results import metrics, packets, parting
 from dumbbell.results.columns import queue_column, sample_column
+from dumbbell.results.result import Result
 
 from .draw import Panel, looks_of
 
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
 
-    from dumbbell.results.load import Result
     from dumbbell.results.statistic import Column
 
     from .places import Place
@@ -51,6 +54,33 @@ def in_flights(result: Result, flow: int) -> tuple[Column, Column]:
     return sample_column(result, flow, "t_us") / 1e6, sample_column(result, flow, "in_flight")
 
 
+def packet_rtts(result: Result, flow: int) -> tuple[Column, Column]:
+    """RTT of each acknowledgement, from the capture of a TCP flow: (s, ms). Where the run has no capture that of every
+    sample, smoothed where the kernel tells no other.
+    """
+    import numpy as np
+
+    if (result.folder / parting.CAPTURE).exists():
+        return _captured_rtts(result.folder, flow)
+    t, last = rtts(result, flow)
+    return t, sample_column(result, flow, "srtt_us") / 1000 if np.isnan(last).all() else last
+
+
+@lru_cache(maxsize=8)
+def _captured_rtts(folder: Path, flow: int) -> tuple[Column, Column]:
+    """The same of a run's folder; kept, because several claims and panels read one capture."""
+    import numpy as np
+
+    trips = packets.round_trips(parting.captured(Result(folder))[flow])
+    t, rtt = np.array(trips).reshape(-1, 2).T
+    return t, rtt * 1000
+
+
+def waits(result: Result, _: int) -> tuple[Column, Column]:
+    """How long the packet at the head of the bottleneck's queue has waited, whosever it is: (s, ms)."""
+    return queue_column(result, 0, "t_us") / 1e6, queue_column(result, 0, "sojourn_us") / 1000
+
+
 def goodputs(bin_s: float = 1.0) -> Series:
     """Goodput in bins: (s, Mbit/s)."""
 
@@ -72,14 +102,26 @@ def _run(sheet: style.Sheet, table: Table, at: Place, case: str | None) -> Resul
     return runs[0]
 
 
-def over_time(series: Series, y: str, at: Place, *, title: str = "", cases: Sequence[str] = ()) -> Panel:
-    """A line per flow of a case, or of several cases with one flow each."""
+def over_time(
+    series: Series,
+    y: str,
+    at: Place,
+    *,
+    title: str = "",
+    cases: Sequence[str] = (),
+    has_rate: bool = False,
+) -> Panel:
+    """A line per flow of a case, or of several cases with one flow each; with `has_rate` over the link's rate."""
 
     def draw(table: Table, sheet: style.Sheet, ax: Axes) -> None:
+        is_rate_due = has_rate
         for name in cases or (None,):
             run = _run(sheet, table, at, name)
             if run is None:
                 continue
+            if is_rate_due:
+                sheet.entry(_link_rate(ax, run), RATE)
+                is_rate_due = False
             labels = [_label(run, i) for i in range(len(run.plan.flows))]
             looks = looks_of(labels)
             for i, label in enumerate(labels):
@@ -93,6 +135,16 @@ def over_time(series: Series, y: str, at: Place, *, title: str = "", cases: Sequ
             style.panel_title(sheet, ax, title)
 
     return draw
+
+
+#: The link's rate in the legend.
+RATE = "rate of the link"
+
+
+def _link_rate(ax: Axes, run: Result) -> PolyCollection:
+    """The rate of the bottleneck over time, as an area below the lines; a recording in means over a second."""
+    ends, rates = run.plan.bottleneck.changes(run.plan.duration_ns)
+    return ax.fill_between(ends, rates, step="post", color=look.NEUTRAL, alpha=0.25, lw=0)
 
 
 def _label(run: Result, flow: int) -> str:
@@ -149,7 +201,7 @@ def estimate_and_queue(at: Place, *, case: str, title: str = "") -> Panel:
         beside.set_ylim(bottom=0)
         beside.grid(visible=False)
         beside.spines["right"].set_visible(True)
-        for handle, label in zip(handles, ("rate of the link", "BtlBW, the estimate", "queue"), strict=True):
+        for handle, label in zip(handles, (RATE, "BtlBW, the estimate", "queue"), strict=True):
             sheet.entry(handle, label)
         ax.set_ylim(bottom=0)
         ax.set_zorder(beside.get_zorder() + 1)

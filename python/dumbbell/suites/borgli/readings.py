@@ -7,13 +7,13 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING
 
 from dumbbell.results import metrics
-from dumbbell.results.columns import sample_column
 from dumbbell.suites import measure, timed
 from dumbbell.suites.measure import Metric
 from dumbbell.suites.table import Reading
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
+    from dumbbell.results.statistic import Column
     from dumbbell.suites.claims import Claim
     from dumbbell.suites.table import Table, Tables
 
@@ -44,19 +44,29 @@ def _largest(result: Result, label: str | None) -> float:
     return max(result.summary.flows[i].goodput_mbps for i in measure.flows(result, label))
 
 
-def _rtt_spread(result: Result, label: str | None) -> float:
-    """Standard deviation of the RTT over time, ms."""
+def packet_rtts(result: Result, label: str | None) -> Column:
+    """RTT of every packet of a flow, ms: of each acknowledgement, as tshark computes it from the sender's capture."""
     import numpy as np
 
     (number,) = measure.flows(result, label)
-    return float(np.nanstd(sample_column(result, number, "rtt_us"))) / 1000
+    values = timed.packet_rtts(result, number)[1]
+    return values[~np.isnan(values)]
+
+
+def _median_rtt(result: Result, label: str | None) -> float:
+    import numpy as np
+
+    return float(np.median(packet_rtts(result, label)))
 
 
 METRICS = {
     "convergence_time": Metric("Time until the shares are equal", "s", _convergence),
     "disturbance": Metric("Fall of the first flow", "", disturbance),
     "goodput_flow_max": Metric("Goodput of the largest flow", "Mbit/s", _largest),
-    "rtt_sd": Metric("RTT, standard deviation", "ms", _rtt_spread),
+    "packet_rtt_p50": Metric("RTT of packets, median", "ms", _median_rtt),
+    "packet_rtt_sd": Metric(
+        "RTT of packets, standard deviation", "ms", lambda run, label: float(packet_rtts(run, label).std())
+    ),
 }
 
 

@@ -24,11 +24,15 @@ def queue_occupancy(result: Result, _: str | None) -> float:
 
 
 def bandwidth_estimates(result: Result, label: str | None) -> list[float]:
-    """The controller's estimate of the bandwidth at every sample, Mbit/s."""
+    """The controller's estimate of the bandwidth at every sample in the measured part, Mbit/s."""
     import numpy as np
 
-    estimates = [sample_column(result, i, "bw_bps") for i in measure.flows(result, label)]
-    return [float(value) / 1e6 for own in estimates for value in own if not np.isnan(value)]
+    begin, end = result.plan.window or (0.0, result.plan.duration_s)
+    estimates = []
+    for number in measure.flows(result, label):
+        t, own = (sample_column(result, number, name) for name in ("t_us", "bw_bps"))
+        estimates += list(own[(t >= begin * 1e6) & (t <= end * 1e6) & ~np.isnan(own)] / 1e6)
+    return [float(value) for value in estimates]
 
 
 METRICS = {

@@ -130,38 +130,71 @@ def _by_alpha(table: Table, claim: Claim, _: Tables) -> list[Reading]:
 
 #: Where Mahimahi's recordings are, unless this variable names another folder.
 FOLDER, VARIABLE = "/usr/share/mahimahi/traces", "DUMBBELL_TRACES"
-#: Recordings on the move, of Mahimahi (NSDI 2013, and AT&T 2016).
-RECORDINGS = (
-    "ATT-LTE-driving-2016.down",
-    "ATT-LTE-driving.down",
-    "TMobile-LTE-short.down",
-    "TMobile-UMTS-driving.down",
-    "Verizon-LTE-short.down",
-    "Verizon-LTE-short.up",
-)
+
+
+class Radio(NamedTuple):
+    """A link of Fig. 23: its rate, and what `ping` is to have measured on it."""
+
+    rate: dict[str, Any]
+    rtt: str
+    loss: str
+
+
+#: RTT and loss of recordings on the move, of Mahimahi (NSDI 2013, and AT&T 2016). Both are ours.
+RECORDINGS = {
+    "ATT-LTE-driving-2016.down": ("60ms", "0.2%"),
+    "ATT-LTE-driving.down": ("50ms", "0.1%"),
+    "TMobile-LTE-short.down": ("70ms", "0.5%"),
+    "TMobile-UMTS-driving.down": ("100ms", "1%"),
+    "Verizon-LTE-short.down": ("50ms", "0.2%"),
+    "Verizon-LTE-short.up": ("60ms", "0.5%"),
+}
+#: RTT in ms and loss of the generated links, by their seed from 1 on.
+GENERATED = {
+    ("lte", "stationary"): ((40, 45, 50, 55, 60), ("0%", "0.01%", "0.02%", "0.05%", "0.1%")),
+    ("wifi", "stationary"): ((10, 15, 20, 25, 30), ("0%", "0.01%", "0.02%", "0.05%", "0.1%")),
+    ("lte", "mobile"): ((50, 60, 70, 80, 100), ("0.1%", "0.2%", "0.5%", "1%", "2%")),
+    ("wifi", "mobile"): ((30, 40, 50, 60, 70), ("0.1%", "0.2%", "0.5%", "1%", "2%")),
+}
 LINKS = 10
 #: Where nothing waits at all: the axis is logarithmic.
 LEAST_MS = 0.001
 
 
-def recorded() -> dict[str, Any]:
-    """Mahimahi's recordings by their name, as rates; none where they are not installed."""
+def recorded() -> dict[str, Radio]:
+    """Mahimahi's recordings by their name; none where they are not installed."""
     place = Path(environ.get(VARIABLE) or FOLDER)
-    return {name: {"trace": str(place / name)} for name in RECORDINGS if (place / name).is_file()}
-
-
-def generated(mobility: str) -> dict[str, Any]:
-    """Ten generated radio links by their name, as rates."""
     return {
-        f"{kind} {seed}": {kind: mobility, "mean": f"{8 + 4 * (seed % 5)}Mbps", "length": "60s", "seed": seed}
-        for seed in range(1, 6)
-        for kind in ("lte", "wifi")
+        name: Radio({"trace": str(place / name)}, *measured)
+        for name, measured in RECORDINGS.items()
+        if (place / name).is_file()
     }
 
 
-def moving() -> dict[str, Any]:
+def generated(mobility: str) -> dict[str, Radio]:
+    """Ten generated radio links by their name."""
+    return {f"{kind} {seed}": _generated(kind, mobility, seed) for seed in range(1, 6) for kind in ("lte", "wifi")}
+
+
+def _generated(kind: str, mobility: str, seed: int) -> Radio:
+    rate = {kind: mobility, "mean": f"{8 + 4 * (seed % 5)}Mbps", "length": "60s", "seed": seed}
+    rtts, losses = GENERATED[kind, mobility]
+    return Radio(rate, f"{rtts[seed - 1]}ms", losses[seed - 1])
+
+
+def moving() -> dict[str, Radio]:
     """Ten links on the move: recordings, and generated ones for what is missing."""
     return dict(list({**recorded(), **generated("mobile")}.items())[:LINKS])
+
+
+def _shared(links: dict[str, Radio], where: str) -> dict[str, list[Any]]:
+    """Names, rates, RTTs and losses of links, under names for `entries.toml`."""
+    return {
+        f"names {where}": list(links),
+        f"links {where}": [link.rate for link in links.values()],
+        f"RTTs {where}": [link.rtt for link in links.values()],
+        f"losses {where}": [link.loss for link in links.values()],
+    }
 
 
 def _moving_text(count: int) -> str:
@@ -173,10 +206,12 @@ def _moving_text(count: int) -> str:
 
 #: Values of `entries.toml` that are made: `@NAME` stands for them.
 SHARED = {
-    "names at rest": list(generated("stationary")),
-    "links at rest": list(generated("stationary").values()),
-    "names on the move": list(moving()),
-    "links on the move": list(moving().values()),
+    **_shared(generated("stationary"), "at rest"),
+    **_shared(moving(), "on the move"),
+    **_shared(
+        {"at rest": generated("stationary")["lte 2"], "on the move": next(iter(moving().values()))}, "of Fig. 22"
+    ),
+    "example on the move": f"on the move: {next(iter(moving()))}",
     "text on the move": _moving_text(len(recorded())),
 }
 
@@ -264,7 +299,7 @@ def _panel() -> draw.Panel:
 
 METRICS = {
     **phases.METRICS,
-    "jain_of_run": Metric("Jain's index of both flows", "", _jain_of_run),
+    "jain_of_run": Metric("Jain's index of both flows", "", _jain_of_run, most=1.0),
     "in_flight": Metric("In flight", "bytes", mean_in_flight),
     "in_flight_p95": Metric("In flight, 95th percentile", "BDP", lambda run, label: in_flight_bdp(run, label, 95)),
     "in_flight_p50": Metric("In flight, median", "BDP", lambda run, label: in_flight_bdp(run, label, 50)),

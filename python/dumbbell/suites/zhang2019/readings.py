@@ -7,13 +7,15 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.plots import look, style
+from dumbbell.plots.goodput import draw_fair_share
 from dumbbell.results import metrics, statistic
-from dumbbell.suites import phases
+from dumbbell.suites import phases, timed
 from dumbbell.suites.measure import Metric
 from dumbbell.suites.table import Reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from dumbbell.results.load import Result
     from dumbbell.suites.claims import Claim
@@ -180,7 +182,8 @@ READERS = {"windowed": _windowed, "spikes": _spikes}
 
 
 def rates(*, rate: float | None = None, label: str | None = None, title: str = "") -> Panel:
-    """The rate of each flow of the first repetition; the link's rate is dotted, in its steps where `rate` is None.
+    """The rate of each flow of the first repetition, the link's rate, in its steps where `rate` is None, and where that
+    is constant the fair share.
 
     What differs has the colours: controllers, or flows of one.
     """
@@ -194,7 +197,8 @@ def rates(*, rate: float | None = None, label: str | None = None, title: str = "
             t, values = rate_over_time(run, number)
             (handle,) = ax.step(t, values, where="post", **{**own.line, "linewidth": 1.0})
             sheet.entry(handle, f"flow{number + 1}" + (f" ({look.name(cca)})" if len(set(ccas)) > 1 else ""))
-        _capacity(point, ax, rate)
+        sheet.entry(_capacity(point, ax, rate), timed.RATE)
+        draw_fair_share(sheet, ax, run, (0.0, run.plan.duration_s))
         ax.set_xlim(0, run.plan.duration_s)
         ax.set_ylim(0, 1.15 * max(_levels(point, rate)))
         ax.set_xlabel("Time (s)")
@@ -210,13 +214,12 @@ def _levels(point: Point, rate: float | None) -> list[float]:
     return [rate] if rate else plan.bottleneck.changes(plan.duration_ns)[1]
 
 
-def _capacity(point: Point, ax: Axes, rate: float | None) -> None:
+def _capacity(point: Point, ax: Axes, rate: float | None) -> Line2D:
     plan = point.runs[0].plan
     if rate:
-        ax.axhline(rate, color=look.NEUTRAL, ls=":", lw=0.8)
-    else:
-        times, values = plan.bottleneck.changes(plan.duration_ns)
-        ax.step(times, values, where="post", color=look.NEUTRAL, ls=":", lw=0.8)
+        return ax.axhline(rate, color=look.NEUTRAL, ls="--", lw=0.8)
+    times, values = plan.bottleneck.changes(plan.duration_ns)
+    return ax.step(times, values, where="post", color=look.NEUTRAL, ls="--", lw=0.8)[0]
 
 
 PANELS = {"rates": rates}
