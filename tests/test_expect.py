@@ -324,3 +324,12 @@ def test_the_action_of_github_tests_a_scratch_repository(tmp_path: Path) -> None
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "summary.md").read_text(encoding="utf-8").startswith("### dumbbell test: 1 holds\n")
     assert (tmp_path / "dumbbell-junit.xml").exists()
+
+
+def test_a_candidate_may_be_given_parameters(tmp_path: Path) -> None:
+    scenario = PAIR.replace('name = "newcomer"\ncca = "bbr3"', 'name = "candidate"\ncca = "bbr3"\nparams = { beta = 10 }')
+    file = expecting(tmp_path, 'that = "goodput of candidate >= 0"', scenario=scenario)
+    how: dict[str, Any] = {"candidate": "cubic", "store": tmp_path / "store"}
+    plain = dumbbell.verify(file, **how)
+    given = dumbbell.verify(file, overrides=["flow[1].params={ beta = 900 }"], **how)
+    assert [line.judged.measured for line in plain] != [line.judged.measured for line in given]

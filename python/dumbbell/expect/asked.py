@@ -135,10 +135,10 @@ def read(
     """Read a file, and plan its runs; `only` keeps expectations whose name or sentence has this text, `candidate` is
     the controller of the flows of that name. Raises ScenarioError that names the file and the line.
     """
+    if candidate is not None:  # before the overrides, which may give it parameters
+        written = from_file(path)
+        overrides = (*_replaced(written.scenario, _of_candidate(written), candidate), *overrides)
     given = from_file(path, overrides=overrides)
-    if candidate is not None:
-        overrides = (*overrides, *_replaced(given.scenario, _of_candidate(given), candidate))
-        given = from_file(path, overrides=overrides)
     if not given.scenario.expect:
         raise ScenarioError("expect", "has none, wanted an [[expect]] table", source=str(path))
     everything = expectations(given, overrides=overrides)
