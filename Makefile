@@ -56,7 +56,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -183,6 +183,9 @@ fidelity: $(STAMPS)/native ## Hold the simulator against Linux in virtual time, 
 papers: $(STAMPS)/native ## Reproduce the papers: figures and scoreboard in out/papers (ID=all, FULL=1 for the papers' times and repetitions)
 	$(BIN)/dumbbell reproduce $(ID) $(if $(FULL),,--fast) --out out/papers --store out/runs
 	$(if $(filter all,$(ID)),cp out/papers/standing.md docs/papers/ && $(BIN)/python tools/papers_page.py out/papers/scoreboard.json)
+
+evaluation: $(STAMPS)/native ## Evaluate every controller by RFC 9743, and write docs/evaluation.md (FULL=1 for every cell)
+	$(BIN)/python tools/evaluation_page.py $(if $(FULL),full,quick) --store out/runs
 
 bench: $(STAMPS)/native ## Packets per CPU second beside ns-3, ns-2 and htsim in the same session (REPEATS=3; checkouts: NS3=DIR, HTSIM=DIR, bench/peers/*/README.md)
 	@tools/system-packages.sh ns2 || true
