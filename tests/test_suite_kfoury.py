@@ -60,7 +60,9 @@ def test_a_figure_of_the_fast_profile_has_one_run_length() -> None:
     for name in suites.ids("kfoury2020"):
         lengths = {case.scenario["duration"] for case in suites.entry_of(name).cases(FAST)}
         lengths |= {
-            case.scenario["duration"] for also in suites.entry_of(name).also for case in suites.entry_of(also).cases(FAST)
+            case.scenario["duration"]
+            for also in suites.entry_of(name).also
+            for case in suites.entry_of(also).cases(FAST)
         }
         assert len(lengths) == 1, (name, lengths)
 

@@ -105,3 +105,10 @@ def test_what_is_made_of_changed_runs_says_so(tmp_path: Path) -> None:
     assert board["changed"] == ["--set host.ecn=true", "--set duration=5s", "--repetitions 1", "--at buffer_bdp=1"]
     page = score.markdown([judged], FAST, {}, changed)
     assert f"`dumbbell reproduce kfoury2020/fig14a --fast {' '.join(changed.options)}`" in page
+
+
+def test_the_number_of_flows_is_scaled_in_all_panels_of_a_figure_or_in_none(tmp_path: Path) -> None:
+    for at in ([], ["buffer_bdp=100"]):
+        book = Book(Store(tmp_path), FAST, changed=Changed.of(0.1, at=at))
+        counts = {len(job.planned.plan["flows"]) for job in book.jobs(["kfoury2020/fig9b", "kfoury2020/fig9d"])}
+        assert counts == {10, 50}, "2 and 25 flows, of the other panels, have no tenth"

@@ -125,10 +125,12 @@ class Book:
     def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
         """The cases of an entry with their runs; planned once, because that costs as much as a short run."""
         if name not in self._planned:
-            cases = entry_of(name).cases(self.profile, self.changed.overrides)
-            chosen = self.changed.chosen(name, cases, is_asked=not self._asked or name in self._asked)
-            if has_scalable_flows(chosen, self.changed.scale):
+            entry = entry_of(name)
+            cases = list(entry.cases(self.profile, self.changed.overrides))
+            panels = [case for other in entry.also for case in entry_of(other).cases(self.profile)]
+            if has_scalable_flows([*cases, *panels], self.changed.scale):
                 self._with_scaled_flows.add(name)
+            chosen = self.changed.chosen(name, cases, is_asked=not self._asked or name in self._asked)
             scaled_cases = [self.changed.scaled(case, with_flows=name in self._with_scaled_flows) for case in chosen]
             self._planned[name] = [(case, self._jobs_of(name, case)) for case in scaled_cases]
         return self._planned[name]
