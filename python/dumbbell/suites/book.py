@@ -127,9 +127,10 @@ class Book:
         if name not in self._planned:
             entry = entry_of(name)
             cases = list(entry.cases(self.profile, self.changed.overrides))
-            panels = [case for other in entry.also for case in entry_of(other).cases(self.profile)]
-            if has_scalable_flows([*cases, *panels], self.changed.scale):
-                self._with_scaled_flows.add(name)
+            if self.changed.scale != 1:
+                panels = [case for other in entry.also for case in entry_of(other).cases(self.profile, ())]
+                if has_scalable_flows([*cases, *panels], self.changed.scale):
+                    self._with_scaled_flows.add(name)
             chosen = self.changed.chosen(name, cases, is_asked=not self._asked or name in self._asked)
             scaled_cases = [self.changed.scaled(case, with_flows=name in self._with_scaled_flows) for case in chosen]
             self._planned[name] = [(case, self._jobs_of(name, case)) for case in scaled_cases]
