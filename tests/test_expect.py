@@ -327,7 +327,9 @@ def test_the_action_of_github_tests_a_scratch_repository(tmp_path: Path) -> None
 
 
 def test_a_candidate_may_be_given_parameters(tmp_path: Path) -> None:
-    scenario = PAIR.replace('name = "newcomer"\ncca = "bbr3"', 'name = "candidate"\ncca = "bbr3"\nparams = { beta = 10 }')
+    scenario = PAIR.replace(
+        'name = "newcomer"\ncca = "bbr3"', 'name = "candidate"\ncca = "bbr3"\nparams = { beta = 10 }'
+    )
     file = expecting(tmp_path, 'that = "goodput of candidate >= 0"', scenario=scenario)
     how: dict[str, Any] = {"candidate": "cubic", "store": tmp_path / "store"}
     plain = dumbbell.verify(file, **how)

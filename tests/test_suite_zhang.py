@@ -215,5 +215,13 @@ def test_the_command_prints_each_cell_beside_the_papers(cli: Cli) -> None:
     assert f"{loss['measured']:.3f} (0.001)" in lines[0]
 
 
+def test_a_table_is_drawn_and_judged_at_some_of_its_places_alone(cli: Cli, tmp_path: Path) -> None:
+    asked = ("reproduce", "zhang2019/table3", "--fast", "--at", "case=2", "--set", "duration=2s")
+    done = cli(*asked, "--out", "out", "--store", "store")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sum(line.strip().startswith(("BBR", "Tsunami", "Cubic", "Reno")) for line in done.stdout.splitlines()) == 8
+    assert (tmp_path / "out/zhang2019-table3.png").exists()
+
+
 def test_dumbbell_paper_is_gone(cli: Cli) -> None:
     assert cli("paper", "zhang2019").returncode == 2

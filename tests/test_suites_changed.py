@@ -59,6 +59,13 @@ def test_places_that_a_figure_lacks_are_refused_with_those_that_it_has(at: str, 
         Changed.of(at=[at]).chosen("kfoury2020/fig14a", cases("kfoury2020/fig14a"))
 
 
+def test_another_panel_of_a_figure_that_was_not_asked_for_and_lacks_these_places_does_not_run(tmp_path: Path) -> None:
+    book = Book(Store(tmp_path), FAST, changed=Changed.of(at=["buffer_bdp=10"]))
+    names = book.needed(["kfoury2020/fig4d"])
+    assert "kfoury2020/fig4a" in names
+    assert len(book.jobs(names)) == 3, "of CUBIC, BBRv1 and BBRv2"
+
+
 def test_an_entry_that_is_only_read_runs_at_all_its_places_where_it_lacks_the_axis() -> None:
     every = cases("kfoury2020/fig14a")
     assert Changed.of(at=["n_flows=1"]).chosen("x", every, is_asked=False) == every
@@ -130,3 +137,10 @@ def test_a_table_names_what_hosts_decided_on_either_back_end() -> None:
     table = Table(text, entry, [], changed=Changed(overrides=("host.hz=1000",)))
     table.beside = Table(text, entry, [], kind="ssh://a,b", left_out=("the hosts' own bbr",))
     assert table.remarks == ["changed: host.hz = 1000", "on ssh: the hosts' own bbr"]
+
+
+def test_the_number_of_flows_is_scaled_in_all_panels_of_a_figure_or_in_none(tmp_path: Path) -> None:
+    for at in ([], ["buffer_bdp=100"]):
+        book = Book(Store(tmp_path), FAST, changed=Changed.of(0.1, at=at))
+        counts = {len(job.planned.plan["flows"]) for job in book.jobs(["kfoury2020/fig9b", "kfoury2020/fig9d"])}
+        assert counts == {10, 50}, "2 and 25 flows, of the other panels, have no tenth"

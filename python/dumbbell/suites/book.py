@@ -132,10 +132,13 @@ class Book:
     def _cases(self, name: str) -> list[tuple[Case, list[Job]]]:
         """The cases of an entry with their runs; planned once, because that costs as much as a short run."""
         if name not in self._planned:
-            cases = entry_of(name).cases(self.profile, self.changed.overrides)
+            entry = entry_of(name)
+            cases = list(entry.cases(self.profile, self.changed.overrides))
+            if self.changed.scale != 1:
+                panels = [case for other in entry.also for case in entry_of(other).cases(self.profile, ())]
+                if has_scalable_flows([*cases, *panels], self.changed.scale):
+                    self._with_scaled_flows.add(name)
             chosen = self.changed.chosen(name, cases, is_asked=not self._asked or name in self._asked)
-            if has_scalable_flows(chosen, self.changed.scale):
-                self._with_scaled_flows.add(name)
             scaled_cases = [self.changed.scaled(case, with_flows=name in self._with_scaled_flows) for case in chosen]
             remarks: dict[str, None] = {}
             self._planned[name] = []

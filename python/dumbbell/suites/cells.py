@@ -38,10 +38,12 @@ def is_cell(claim: Claim) -> bool:
 
 
 def cells(table: Table) -> list[Cell]:
-    """Every printed number of a table, once, in the paper's order."""
+    """Every printed number of a table, once, in the paper's order; without those whose places `--at` left out."""
     by_place: dict[tuple[str, str, str], Cell] = {}
     for claim in table.text.claims:
         if not is_cell(claim) or claim.expected is None:
+            continue
+        if table.changed.at and not table.points_of(claim.series[0], claim.at):
             continue
         reading = table.read(claim.metric, claim.series[0], claim.at)[0]
         agrees = within(claim, claim.tol.of(table.kind)).judge(reading.sample).word == HOLDS

@@ -62,8 +62,9 @@ class Changed(NamedTuple):
         return "; ".join(said + [f"at {axis} {_listed(value)} alone" for axis, value in self.at.items()])
 
     def chosen(self, name: str, cases: Iterable[Case], *, is_asked: bool = True) -> list[Case]:
-        """The cases of an entry that run. Raises ScenarioError where none does, or where it lacks the axis; one that is
-        not asked for by itself then runs at all its places.
+        """The cases of an entry that run. Raises ScenarioError where none does, or where it lacks the axis. One that is
+        not asked for by itself, and lacks the axis, runs at all its places; one that has it, and not these places, not
+        at all.
         """
         places: list[Place] = []
         chosen = []
@@ -73,7 +74,7 @@ class Changed(NamedTuple):
                 chosen.append(case)
         if self.at and not places:
             raise wrong("--at", _listed(self.at), f"an entry with runs: {name} has none")
-        if self.at and not chosen:
+        if self.at and not chosen and is_asked:
             known = {axis: list(dict.fromkeys(place[_bare(axis)] for place in places)) for axis in self.at}
             raise wrong("--at", _listed(self.at), f"places of {name}: {_listed(known)}")
         return chosen
