@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * BBR as draft-ietf-ccwg-bbr describes it: BBRv3 by the text, where that differs from Google's code.
+ * BBR-draft (draft-ietf-ccwg-bbr): BBRv3 by the text of the IETF, where that differs from Google's code.
  *
  * Model, states and their diagram are those of BBRv2 (bbr2.c) and BBRv3 (bbr3.c). What differs from bbr3:
  *
@@ -24,7 +24,8 @@
  * ranges, which a controller in Linux is not told; six ACKs that report losses stand for them, as in bbr3.
  * Thresholds are in 1/256, as in the family: 2 % is 5/256.
  *
- * Source: draft-ietf-ccwg-bbr of 3 August 2026 (commit 4ce5e87), sections 4 and 5.
+ * Sources: draft-ietf-ccwg-bbr of 3 August 2026 (commit 4ce5e87), sections 4 and 5; Cardwell et al., "BBRv3:
+ * Algorithm Bug Fixes and Public Internet Deployment", IETF 117, 2023.
  *
  * Facts:
  *	name	BBR (draft)
