@@ -18,7 +18,7 @@ from kernel_path import LEFT, RIGHT, SENDER, iperf_client, within
 
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 PINS = Path("/sys/fs/bpf/dumbbell")
-BBRS = ["bbr", "bbr-drain", "bbr-hsr", "bbr2", "bbr2plus", "bbr3", "bbrplus", "tsunami", "tsunami-zhang"]
+BBRS = ["bbr", "bbr-draft", "bbr-drain", "bbr-hsr", "bbr2", "bbr2plus", "bbr3", "bbrplus", "tsunami", "tsunami-zhang"]
 NAMES = [*BBRS, "cubic", "dctcp", "htcp", "prague", "reno", "vegas"]
 
 

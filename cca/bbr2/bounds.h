@@ -116,6 +116,14 @@ static void bbr2_grow_inflight_hi(const struct sock *sk, struct bbr2 *bbr, u32 a
 		bbr2_raise_slope(sk, bbr);
 }
 
+/* For an undo. */
+static void bbr2_save_bounds(struct bbr2 *bbr)
+{
+	bbr->undo_bw_lo = bbr->bw_lo;
+	bbr->undo_inflight_lo = bbr->inflight_lo;
+	bbr->undo_inflight_hi = bbr->inflight_hi;
+}
+
 /* ---- Lower bounds ---- */
 
 static void bbr2_reset_lower_bounds(struct bbr2 *bbr)

@@ -21,8 +21,11 @@ static void bbr2_update_model(struct sock *sk, struct bbr2 *bbr, const struct ra
 {
 	bbr2_update_congestion_signals(sk, bbr, rs, ack->bw);
 	bbr2_update_ack_aggregation(sk, bbr, rs);
+	if (bbr2_rules.plateau_first)
+		bbr2_check_full_bw(sk, bbr, rs, ack->bw);
 	bbr2_check_loss_in_startup(sk, bbr, rs, ack);
-	bbr2_check_full_bw(sk, bbr, rs, ack->bw);
+	if (!bbr2_rules.plateau_first)
+		bbr2_check_full_bw(sk, bbr, rs, ack->bw);
 	bbr2_check_drain(sk, bbr);
 	bbr2_update_cycle(sk, bbr, rs, ack);
 	bbr2_update_min_rtt(sk, bbr, rs);
@@ -220,7 +223,8 @@ CCA_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
 		return;
 	if (new_state == TCP_CA_Loss) {
 		bbr->prev_ca_state = TCP_CA_Loss;
-		bbr->full_bw = 0;
+		if (!bbr2_rules.rto_keeps_plateau)
+			bbr->full_bw = 0;
 		if (bbr2_rules.rto_restarts_count) {
 			bbr->full_bw_cnt = 0;
 			bbr->full_bw_now = false;
@@ -233,7 +237,12 @@ CCA_OP(void, bbr2_set_state, struct sock *sk, u8 new_state)
 	} else if (bbr->prev_ca_state == TCP_CA_Loss) {
 		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
 		bbr->try_fast_path = false;
+	} else if (bbr2_rules.restores_after_recovery && new_state == TCP_CA_Open &&
+		   bbr->prev_ca_state == TCP_CA_Recovery) {
+		tcp_snd_cwnd_set(tp, max(tcp_snd_cwnd(tp), bbr->prior_cwnd));
 	}
+	if (new_state == TCP_CA_Open && bbr2_rules.recovery_ended)
+		bbr2_rules.recovery_ended(sk, bbr);
 }
 
 /* Recovery begins: remember window and bounds; there is no threshold to lower. */
@@ -243,9 +252,8 @@ CCA_OP(u32, bbr2_ssthresh, struct sock *sk)
 
 	if (bbr) {
 		bbr2_save_cwnd(sk, bbr);
-		bbr->undo_bw_lo = bbr->bw_lo;
-		bbr->undo_inflight_lo = bbr->inflight_lo;
-		bbr->undo_inflight_hi = bbr->inflight_hi;
+		if (!bbr2_rule(has_saved, bbr))
+			bbr2_save_bounds(bbr);
 	}
 	return tcp_sk(sk)->snd_ssthresh;
 }
@@ -268,6 +276,8 @@ CCA_OP(u32, bbr2_undo_cwnd, struct sock *sk)
 	bbr->bw_lo = max(bbr->bw_lo, bbr->undo_bw_lo);
 	bbr->inflight_lo = max(bbr->inflight_lo, bbr->undo_inflight_lo);
 	bbr->inflight_hi = max(bbr->inflight_hi, bbr->undo_inflight_hi);
+	if (bbr2_rules.undone)
+		bbr2_rules.undone(sk, bbr);
 	return bbr->prior_cwnd;
 }
 

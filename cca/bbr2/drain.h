@@ -13,6 +13,8 @@ static void bbr2_check_drain(struct sock *sk, struct bbr2 *bbr)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 bdp;
 
+	if (bbr2_rule(check_drain, sk, bbr))
+		return;
 	if (bbr->mode != BBR2_DRAIN && !(bbr->mode == BBR2_STARTUP && bbr->full_bw_reached))
 		return;
 	bdp = bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), BBR_UNIT);

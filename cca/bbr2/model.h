@@ -14,8 +14,11 @@ static const u32 bbr2_ack_epoch_acked_max = 1U << 20;
 /* A round ends when a segment sent after its start is acknowledged. */
 static void bbr2_update_round(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
 {
+	bool has_sample = bbr2_rules.rounds_by_delivered ? rs->delivered >= 0
+							 : rs->interval_us > 0;
+
 	bbr->round_start =
-		rs->interval_us > 0 && !before(rs->prior_delivered, bbr->next_rtt_delivered);
+		has_sample && !before(rs->prior_delivered, bbr->next_rtt_delivered);
 	if (!bbr->round_start)
 		return;
 	bbr->next_rtt_delivered = tcp_sk(sk)->delivered;
@@ -87,6 +90,8 @@ static void bbr2_update_ack_aggregation(const struct sock *sk, struct bbr2 *bbr,
 
 	if (!param(sk, extra_acked_gain) || !bbr2_is_observation(rs) || rs->delivered < 0)
 		return;
+	if (bbr2_rule(update_aggregation, sk, bbr, rs))
+		return;
 	if (bbr->round_start)
 		bbr2_age_extra_acked(sk, bbr);
 
@@ -111,6 +116,8 @@ static u32 bbr2_ack_aggregation_cwnd(const struct sock *sk, const struct bbr2 *b
 {
 	u32 extra, bound;
 
+	if (bbr2_rules.aggregation_cwnd)
+		return bbr2_rules.aggregation_cwnd(sk, bbr);
 	if (!bbr->full_bw_reached && !param(sk, extra_acked_in_startup))
 		return 0;
 	extra = max(bbr->extra_acked[0], bbr->extra_acked[1]);
@@ -124,7 +131,7 @@ static u32 bbr2_ack_aggregation_cwnd(const struct sock *sk, const struct bbr2 *b
 /* Forget the cycle before the last. A cycle without samples does not count. */
 static void bbr2_advance_bw_filter(struct bbr2 *bbr)
 {
-	if (!bbr->bw_hi[1])
+	if (bbr2_rule(advance_bw, bbr) || !bbr->bw_hi[1])
 		return;
 	bbr->bw_hi[0] = bbr->bw_hi[1];
 	bbr->bw_hi[1] = 0;
@@ -133,10 +140,13 @@ static void bbr2_advance_bw_filter(struct bbr2 *bbr)
 /* ---- Signs of congestion ---- */
 
 /* Something was lost: the loss round begins here, if none has begun. */
-static void bbr2_note_loss(const struct sock *sk, struct bbr2 *bbr)
+static void bbr2_note_loss(struct sock *sk, struct bbr2 *bbr)
 {
-	if (!bbr->loss_in_round)
+	if (!bbr->loss_in_round) {
 		bbr->loss_round_delivered = tcp_sk(sk)->delivered;
+		if (bbr2_rules.loss_noted)
+			bbr2_rules.loss_noted(sk, bbr);
+	}
 	bbr->loss_in_round = true;
 	bbr->loss_in_cycle = true;
 }
@@ -185,8 +195,12 @@ static void bbr2_update_congestion_signals(const struct sock *sk, struct bbr2 *b
 		bbr2_note_latest(sk, bbr, rs, bw);
 	if (!bbr2_is_observation(rs))
 		return;
-	if (!rs->is_app_limited || bw >= bbr2_max_bw(bbr))
-		bbr->bw_hi[1] = max(bbr->bw_hi[1], bw);
+	if (!rs->is_app_limited || bw >= bbr2_max_bw(bbr)) {
+		if (bbr2_rules.learn_bw)
+			bbr2_rules.learn_bw(sk, bbr, bw);
+		else
+			bbr->bw_hi[1] = max(bbr->bw_hi[1], bw);
+	}
 	if (bbr2_rules.bw_seen)
 		bbr2_rules.bw_seen(bbr, bw);
 	bbr->loss_in_round |= rs->losses > 0;

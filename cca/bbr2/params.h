@@ -2,7 +2,7 @@
 /*
  * BBRv2 family: the parameters that every variant has, under the names of Google's module.
  *
- * The second argument of BBR2_PARAMS is the prefix of the eight defaults in which variants differ:
+ * The second argument of BBR2_PARAMS is the prefix of the eleven defaults in which variants differ:
  * BBR2 for those of v2alpha, below. Fractions and gains are in 1/256 and are truncated, as in the
  * module: a loss threshold of 2 % is 5/256 = 1.95 %. Ranges are those of the module's bit fields, or
  * wider.
@@ -22,6 +22,9 @@ enum {
 	BBR2_ECN_REPROBE_GAIN = 0,
 	BBR2_MIN_TSO_RATE = 1200000,
 	BBR2_RENEW_EQUAL_RTT = 1,
+	BBR2_DRAIN_GAIN = 88, /* ln 2 / 2 */
+	BBR2_TSO_RTT_SHIFT = 9,
+	BBR2_FAST_PATH = 1,
 };
 
 /* clang-format off */
@@ -33,7 +36,7 @@ enum {
 	 */									\
 	P(high_gain, V##_HIGH_GAIN, 256, 2047, "1/256", "pacing gain in STARTUP") \
 	P(startup_cwnd_gain, V##_STARTUP_CWND_GAIN, 256, 2047, "1/256", "window gain in STARTUP and DRAIN") \
-	P(drain_gain, 88, 1, 1023, "1/256", "pacing gain in DRAIN: ln 2 / 2")	\
+	P(drain_gain, V##_DRAIN_GAIN, 1, 1023, "1/256", "pacing gain in DRAIN")	\
 	/* Two BDP: one is in flight, the other covers ACKs that come late or in bunches. */ \
 	P(cwnd_gain, 512, 256, 2047, "1/256", "window gain in PROBE_BW")	\
 	P(bw_probe_cwnd_gain, V##_PROBE_CWND_GAIN, 0, 2047, "1/256", "added to cwnd_gain in UP") \
@@ -101,7 +104,7 @@ enum {
 	P(extra_acked_in_startup, 1, 0, 1, "bool", "use it in STARTUP too, over one or two rounds") \
 	/* A segment of 1500 bytes at 1.2 Mbit/s takes 10 ms; two at a time would be a burst. */ \
 	P(min_tso_rate, V##_MIN_TSO_RATE, 0, 1000000000, "bit/s", "bursts of a single segment below this pacing rate") \
-	P(tso_rtt_shift, 9, 0, 15, "log2 us", "RTT at which the burst's RTT term halves; 0: no such term") \
+	P(tso_rtt_shift, V##_TSO_RTT_SHIFT, 0, 15, "log2 us", "RTT at which the burst's RTT term halves; 0: no such term") \
 	/* A shallow threshold, as in data centres, is what ECN's rules are made for: hence the RTT. */ \
 	P(ecn_enable, 0, 0, 1, "bool", "respond to CE marks as of a shallow threshold (DCTCP, L4S)") \
 	P(ecn_max_rtt_us, 5000, 0, 524287, "us", "use ECN up to this minimum RTT; 0: at any") \
@@ -111,7 +114,7 @@ enum {
 	P(ecn_thresh, 128, 0, 255, "1/256", "CE ratio that says inflight is too high: 50 %; 0: none does") \
 	P(ecn_reprobe_gain, V##_ECN_REPROBE_GAIN, 0, 511, "1/256", "first growth of inflight_hi when CE marks cease; 0: no such probe") \
 	P(undo, 1, 0, 1, "bool", "revert the model when a recovery proves spurious") \
-	P(fast_path, 1, 0, 1, "bool", "skip the model on uneventful app-limited ACKs") \
+	P(fast_path, V##_FAST_PATH, 0, 1, "bool", "skip the model on uneventful app-limited ACKs") \
 	P(renew_equal_rtt, V##_RENEW_EQUAL_RTT, 0, 1, "bool", "an RTT equal to the minimum renews it; Chromium and v3: 0")
 
 #define BBR2_NAMES(P) BBR2_PARAMS(P, BBR2)

@@ -85,7 +85,7 @@ static void bbr2_start_cruise(struct sock *sk, struct bbr2 *bbr)
 {
 	if (bbr2_rules.cruise_begins)
 		bbr2_rules.cruise_begins(sk, bbr);
-	if (bbr->inflight_lo != BBR2_UNSET)
+	if (bbr->inflight_lo != BBR2_UNSET && !bbr2_rules.cruise_keeps_lo)
 		bbr->inflight_lo = min(bbr->inflight_lo, bbr->inflight_hi);
 	bbr2_set_phase(bbr, BBR2_CRUISE);
 }
@@ -167,8 +167,11 @@ static void bbr2_handle_inflight_too_high(struct sock *sk, struct bbr2 *bbr, u32
 
 		bbr->inflight_hi = max(tx_in_flight, floor);
 	}
-	if (bbr->mode == BBR2_PROBE_BW && bbr->phase == BBR2_UP)
-		bbr2_start_down(sk, bbr);
+	if (bbr->mode != BBR2_PROBE_BW || bbr->phase != BBR2_UP)
+		return;
+	if (bbr2_rules.bounded_by_loss)
+		bbr2_rules.bounded_by_loss(bbr);
+	bbr2_start_down(sk, bbr);
 }
 
 /*
@@ -201,7 +204,7 @@ static bool bbr2_adapt_upper_bounds(struct sock *sk, struct bbr2 *bbr, const str
 	if (bbr2_rule(learns_nothing, sk, bbr))
 		return false;
 	if (!bbr2_rule(bears_losses, sk, bbr) && bbr2_is_inflight_too_high(sk, bbr, rs, ack)) {
-		if (bbr->probe_samples)
+		if (bbr->probe_samples && !bbr2_rules.acks_only_permit)
 			bbr2_handle_inflight_too_high(sk, bbr, ack->tx_in_flight,
 						      rs->is_app_limited);
 		return false;
@@ -279,7 +282,8 @@ static void bbr2_update_cycle(struct sock *sk, struct bbr2 *bbr, const struct ra
 		return;
 	if (bbr->mode != BBR2_PROBE_BW)
 		return;
-	in_net = bbr2_packets_in_net_at_edt(sk, bbr, rs->prior_in_flight);
+	in_net = bbr2_rules.counts_after_ack ? tcp_packets_in_flight(tcp_sk(sk)) : rs->prior_in_flight;
+	in_net = bbr2_packets_in_net_at_edt(sk, bbr, in_net);
 	max_bw = bbr2_max_bw(bbr);
 	if (bbr2_rule(step_phase, sk, bbr, in_net, max_bw, ack->bw))
 		return;

@@ -88,6 +88,8 @@ static bool bbr2_update_rtt_filters(struct sock *sk, struct bbr2 *bbr, const str
 		!bbr2_rule(puts_off_probe_rtt, sk, bbr);
 	long renewed_by = (long)bbr->probe_rtt_min_us + (long)param(sk, renew_equal_rtt);
 
+	if (bbr2_rule(update_rtts, sk, bbr, rs, &expired))
+		return expired;
 	if (rs->rtt_us >= 0 && (rs->rtt_us < renewed_by || (expired && !rs->is_ack_delayed))) {
 		bbr->probe_rtt_min_us = (u32)rs->rtt_us;
 		bbr->probe_rtt_min_stamp = tcp_jiffies32;

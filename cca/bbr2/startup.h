@@ -43,6 +43,8 @@ static void bbr2_end_startup(const struct sock *sk, struct bbr2 *bbr)
 {
 	u32 bdp = bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), BBR_UNIT);
 
+	if (bbr2_rules.bounded_by_loss)
+		bbr2_rules.bounded_by_loss(bbr);
 	bbr->full_bw_reached = true;
 	bbr->inflight_hi = bbr2_rules.hi_as_delivered ? max(bdp, bbr->inflight_latest) : bdp;
 }
@@ -57,7 +59,7 @@ static void bbr2_check_loss_in_startup(const struct sock *sk, struct bbr2 *bbr,
 	u32 enough = param(sk, full_loss_cnt);
 	bool by_round = bbr2_rule(judges_by_round, sk);
 
-	if (bbr->full_bw_reached)
+	if (bbr->full_bw_reached || bbr2_rule(check_startup_loss, sk, bbr, rs))
 		return;
 	if (by_round)
 		bbr->loss_events_in_round = bbr->round_loss_events;

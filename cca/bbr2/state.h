@@ -162,6 +162,14 @@ struct bbr2_rules {
 	bool	rto_uses_cwnd;		/* inflight_lo at a timeout is at least the present window */
 	bool	rto_restarts_count;	/* a timeout also clears the count of rounds without growth */
 	bool	tlp_is_loss;		/* a loss that a tail loss probe repaired counts */
+	bool	rounds_by_delivered;	/* a round needs no valid interval */
+	bool	plateau_first;		/* an ACK's rate is looked at before its losses */
+	bool	acks_only_permit;	/* lost segments alone judge a probe; an ACK's sample can only raise inflight_hi */
+	bool	rto_keeps_plateau;	/* a timeout says nothing about growth of the bandwidth */
+	bool	cruise_keeps_lo;	/* inflight_lo may be above inflight_hi */
+	bool	grows_until_delivered;	/* below a full pipe the window grows until it has been delivered once */
+	bool	counts_after_ack;	/* inflight in PROBE_BW is without what this ACK acknowledged */
+	bool	restores_after_recovery; /* the window comes back after Recovery, too */
 
 	/* Moments at which a variant does more; NULL: nothing. */
 	void	(*init)(const struct sock *sk, struct bbr2 *bbr);
@@ -174,10 +182,23 @@ struct bbr2_rules {
 	void	(*cruise_begins)(const struct sock *sk, struct bbr2 *bbr);
 	void	(*up_begins)(struct bbr2 *bbr, u32 bw);	/* bw, here and below: delivery rate of this ACK */
 
+	void	(*loss_noted)(struct sock *sk, struct bbr2 *bbr);	/* the first loss of a loss round */
+	void	(*recovery_ended)(struct sock *sk, struct bbr2 *bbr);	/* state Open */
+	void	(*undone)(struct sock *sk, struct bbr2 *bbr);	/* a recovery was spurious */
+	void	(*bounded_by_loss)(struct bbr2 *bbr);	/* STARTUP or UP ends, mode and phase are still theirs */
+
 	/* What a variant does otherwise; NULL: as v2alpha. in_net: segments in the network when the next leaves. */
 	void	(*check_full_bw)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs, u32 bw);
 	void	(*step_up)(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw); /* an ACK in UP, without loss or risk */
 	bool	(*is_wait_over)(const struct sock *sk, const struct bbr2 *bbr);	/* time for the next probe */
+	void	(*learn_bw)(const struct sock *sk, struct bbr2 *bbr, u32 bw);	/* a sample for the bandwidth filter */
+	bool	(*advance_bw)(struct bbr2 *bbr);	/* true: instead of v2alpha's next cycle of that filter */
+	bool	(*update_aggregation)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs);	/* true: done */
+	u32	(*aggregation_cwnd)(const struct sock *sk, const struct bbr2 *bbr);
+	bool	(*check_startup_loss)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs);	/* true: done */
+	bool	(*check_drain)(struct sock *sk, struct bbr2 *bbr);	/* true: done */
+	bool	(*update_rtts)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs, bool *expired);	/* true: done */
+	bool	(*has_saved)(const struct bbr2 *bbr);	/* the bounds of before this episode of loss */
 	bool	(*keeps_bw_filter)(const struct bbr2 *bbr);	/* it does not advance when a probe ends */
 	u32	(*bdp_rtt)(const struct sock *sk, const struct bbr2 *bbr);	/* RTT in a BDP, us; min_rtt */
 	u32	(*cwnd_extra)(const struct sock *sk, struct bbr2 *bbr);	/* added to the target window; 0 */

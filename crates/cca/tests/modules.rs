@@ -26,7 +26,7 @@ fn every_controller_is_complete() {
         assert!(letters(&module.summary()).starts_with(&letters(name)), "{}", module.summary());
         assert!(module.summary().len() < 120, "{}", module.summary());
         assert_eq!(module.license(), "GPL-2.0 OR BSD-3-Clause");
-        let is_large = name.starts_with("bbr2") || name == "bbr3";
+        let is_large = name.starts_with("bbr2") || ["bbr3", "bbr-draft"].contains(&name);
         assert_eq!(module.priv_bytes() > 104, is_large, "{name}: {} bytes", module.priv_bytes());
         for p in module.params() {
             assert!(p.min <= p.default && p.default <= p.max, "{name}: {p:?}");

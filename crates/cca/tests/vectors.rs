@@ -74,6 +74,11 @@ fn bbr2plus_follows_its_vectors() {
 }
 
 #[test]
+fn bbr_draft_follows_its_vectors() {
+    run_all("bbr-draft", 5);
+}
+
+#[test]
 fn bbr3_follows_its_vectors() {
     run_all("bbr3", 9);
 }
