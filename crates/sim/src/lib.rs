@@ -19,6 +19,7 @@ mod capture;
 mod controllers;
 mod ends;
 mod flow;
+mod inside;
 pub mod guard;
 mod probe;
 mod prober;
