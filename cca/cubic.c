@@ -573,29 +573,20 @@ CCA_INFO_OP(cubic_info)
 	}
 }
 
-/* In segments, with byte_count too. */
-static inline u32 cubic_whole(const struct sock *sk, u32 window)
-{
-	return param(sk, byte_count) ? window / CUBIC_PART : window;
-}
-
-static inline u32 cubic_slow_start_end(const struct sock *sk, const struct cubic *ca)
-{
-	if (tcp_in_slow_start(tcp_sk(sk)))
-		return CUBIC_END_NONE;
-	return ca->slow_start_end ? ca->slow_start_end : CUBIC_END_THRESHOLD;
-}
+/* Of w_max and origin in a segment. */
+#define CUBIC_UNITS(sk) (param(sk, byte_count) ? CUBIC_PART : 1)
 
 /* clang-format off */
 #define CUBIC_VARS(V)								\
-	V(w_max, ca->w_max ? (s64)cubic_whole(sk, ca->w_max) : CCA_UNSET, "segments", "window at the last congestion") \
-	V(origin, cubic_whole(sk, ca->origin), "segments", "window where the curve is flat") \
-	V(k, ca->k, "1/1024 s", "time from the epoch's start to there")	\
+	V(w_max, ca->w_max ? (s64)(ca->w_max / CUBIC_UNITS(sk)) : CCA_UNSET, "segments", "window at the last congestion") \
+	V(origin, ca->origin / CUBIC_UNITS(sk), "segments", "window where the curve is flat") \
+	V(k, ca->k, "s/1024", "time from the epoch's start to there")	\
 	V(epoch_start, ca->epoch_start ? (s64)ca->epoch_start : CCA_UNSET, "jiffies", "start of the curve") \
 	V(w_est, ca->w_est, "segments", "window that Reno would have")		\
 	V(min_rtt_us, ca->delay_min_us ? (s64)ca->delay_min_us : CCA_UNSET, "us", "minimum RTT since the last timeout") \
 	V(hystart_found, ca->found, "bool", "HyStart has found the end of slow start") \
-	V(slow_start_end, cubic_slow_start_end(sk, ca), "none|train|delay|reduction|threshold", \
+	V(slow_start_end, tcp_in_slow_start(tcp_sk(sk)) ? CUBIC_END_NONE :	\
+			  ca->slow_start_end ? ca->slow_start_end : CUBIC_END_THRESHOLD, "none|train|delay|reduction|threshold", \
 	  "why slow start ended; none: it goes on, or began again after a timeout")
 
 CCA_VARS(struct cubic, ca, cubic_state(sk), CUBIC_VARS);

@@ -17,7 +17,7 @@
  *	cwnd_gain	in 1/256
  *	inflight_lo	short-term bound on inflight, segments
  *	inflight_hi	long-term bound on inflight, segments
- *	.NAME		each variable of CCA_VARS
+ *	.NAME:UNIT	each variable of CCA_VARS; a space in its unit is "_"
  *
  * Controllers that estimate a bandwidth (BBR and its variants) also fill in struct tcp_bbr_info, which `ss -ti` shows.
  */
@@ -104,12 +104,16 @@ static void cca_show_vars(struct seq_file *seq, struct sock *sk)
 
 static void cca_show_heading(struct seq_file *seq)
 {
+	const char *unit;
 	u32 i;
 
 	seq_puts(seq, "netns local remote lost state bw min_rtt pacing_gain cwnd_gain"
 		      " inflight_lo inflight_hi");
-	for (i = 0; i < cca_module.vars->n; i++)
-		seq_printf(seq, " .%s", cca_module.vars->list[i].name);
+	for (i = 0; i < cca_module.vars->n; i++) {
+		seq_printf(seq, " .%s:", cca_module.vars->list[i].name);
+		for (unit = cca_module.vars->list[i].unit; *unit; unit++)
+			seq_putc(seq, *unit == ' ' ? '_' : *unit);
+	}
 	seq_putc(seq, '\n');
 }
 
