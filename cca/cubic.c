@@ -145,12 +145,12 @@ struct cubic {
 	u32 delay_min_us; /* minimum RTT since the last timeout; 0: unknown */
 	/* HyStart */
 	u32 round_start_us;
-	u32 round_end;	  /* the round ends when this is acknowledged, seq */
-	u32 last_ack_us;  /* last ACK of the train */
-	u32 round_rtt_us; /* minimum RTT of the round */
-	u8 samples;	  /* RTT samples of the round, up to hystart_min_samples */
-	bool grew;	  /* with hystart_once: a round's delay had grown */
-	bool found;	  /* slow start's exit was found */
+	u32 round_end;	   /* the round ends when this is acknowledged, seq */
+	u32 last_ack_us;   /* last ACK of the train */
+	u32 round_rtt_us;  /* minimum RTT of the round */
+	u8 samples;	   /* RTT samples of the round, up to hystart_min_samples */
+	bool grew;	   /* with hystart_once: a round's delay had grown */
+	bool found;	   /* slow start's exit was found */
 	u8 slow_start_end; /* enum cubic_end; for records */
 };
 
@@ -573,6 +573,10 @@ CCA_INFO_OP(cubic_info)
 	}
 }
 
+/* While a reduction is under way, a window below the threshold is no slow start. */
+#define CUBIC_IN_SLOW_START(sk, ca)       \
+	(tcp_in_slow_start(tcp_sk(sk)) && \
+	 (!(ca)->slow_start_end || inet_csk_ca_state(sk) <= TCP_CA_Disorder))
 /* Of w_max and origin in a segment. */
 #define CUBIC_UNITS(sk) (param(sk, byte_count) ? CUBIC_PART : 1)
 
@@ -585,7 +589,7 @@ CCA_INFO_OP(cubic_info)
 	V(w_est, ca->w_est, "segments", "window that Reno would have")		\
 	V(min_rtt_us, ca->delay_min_us ? (s64)ca->delay_min_us : CCA_UNSET, "us", "minimum RTT since the last timeout") \
 	V(hystart_found, ca->found, "bool", "HyStart has found the end of slow start") \
-	V(slow_start_end, tcp_in_slow_start(tcp_sk(sk)) ? CUBIC_END_NONE :	\
+	V(slow_start_end, CUBIC_IN_SLOW_START(sk, ca) ? CUBIC_END_NONE :	\
 			  ca->slow_start_end ? ca->slow_start_end : CUBIC_END_THRESHOLD, "none|train|delay|reduction|threshold", \
 	  "why slow start ended; none: it goes on, or began again after a timeout")
 

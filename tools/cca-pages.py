@@ -91,7 +91,11 @@ def table(name: str) -> str:
         f"| `{p.name}` | {p.doc} | {', '.join(f'`{n}` {v}' for n, v in p.values.items())} |"
         for p in one.presets.values()
     ]
-    lines += ["", "| [variable](../results.md#variablesparquet) | unit | meaning |", "| --- | --- | --- |"] if one.variables else []
+    lines += (
+        ["", "| [variable](../results.md#variablesparquet) | unit | meaning |", "| --- | --- | --- |"]
+        if one.variables
+        else []
+    )
     lines += [f"| `{v.name}` | {v.unit or ', '.join(v.words)} | {v.doc} |" for v in one.variables.values()]
     return "\n".join(lines)
 

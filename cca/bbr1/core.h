@@ -165,16 +165,10 @@ CCA_INFO_OP(bbr_info)
 	}
 }
 
-/* Bandwidth for records, payload bit/s. */
-static inline s64 bbr_bits_per_sec(const struct sock *sk, u32 bw)
-{
-	return (s64)(((u64)bw * tcp_sk(sk)->mss_cache * USEC_PER_SEC) >> BW_SCALE) * 8;
-}
-
 /* clang-format off */
 #define BBR1_VARS(V)								\
-	V(max_bw, bbr_bits_per_sec(sk, bbr_max_bw(bbr)), "bit/s", "largest bandwidth of bw_window rounds") \
-	V(full_bw, bbr_bits_per_sec(sk, bbr->full_bw), "bit/s", "bandwidth to beat, lest the pipe be full") \
+	V(max_bw, bbr_bits_per_sec(tcp_sk(sk), bbr_max_bw(bbr)), "bit/s", "largest bandwidth of bw_window rounds") \
+	V(full_bw, bbr_bits_per_sec(tcp_sk(sk), bbr->full_bw), "bit/s", "bandwidth to beat, lest the pipe be full") \
 	V(full_bw_count, bbr->full_bw_cnt, "rounds", "rounds without growth of the bandwidth") \
 	V(full_bw_reached, bbr->full_bw_reached, "bool", "the pipe is full: STARTUP is over") \
 	V(round_count, bbr->rtt_cnt, "rounds", "round trips so far")		\
@@ -185,7 +179,7 @@ static inline s64 bbr_bits_per_sec(const struct sock *sk, u32 bw)
 	V(idle_restart, bbr->idle_restart, "bool", "sending again after a pause of the application") \
 	V(packet_conservation, bbr->packet_conservation, "bool", "first round of recovery") \
 	V(prior_cwnd, bbr->prior_cwnd, "segments", "window before recovery or PROBE_RTT") \
-	V(lt_bw, bbr->lt_use_bw ? bbr_bits_per_sec(sk, bbr->lt_bw) : CCA_UNSET, "bit/s", \
+	V(lt_bw, bbr->lt_use_bw ? bbr_bits_per_sec(tcp_sk(sk), bbr->lt_bw) : CCA_UNSET, "bit/s", \
 	  "bandwidth of the policer that was found")
 
 CCA_VARS(struct bbr, bbr, bbr_state(sk), BBR1_VARS);

@@ -6,6 +6,7 @@
  * below it in this list:
  *
  *	core.h       the hooks: the steps of an ACK in their order, gains, timeouts, undo
+ *	variables.h  what records keep
  *	cwnd.h       the window
  *	probe_rtt.h  PROBE_RTT and the minimum RTT
  *	drain.h      DRAIN

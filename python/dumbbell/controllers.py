@@ -35,7 +35,7 @@ class Preset(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A variable that a controller declares, for `variables.parquet`; `words` are those of its values, if it has any."""
+    """A variable that a controller declares, for `variables.parquet`; `words` are those of its values, if any."""
 
     name: str
     unit: str

@@ -269,9 +269,9 @@ fn described(m: &cca::Module) -> serde_json::Value {
     let variables: Vec<_> = m
         .variables()
         .iter()
-        .map(|v| {
-            serde_json::json!({"name": v.name, "unit": v.unit, "words": v.words, "doc": v.doc})
-        })
+        .map(
+            |v| serde_json::json!({"name": v.name, "unit": v.unit, "words": v.words, "doc": v.doc}),
+        )
         .collect();
     serde_json::json!({"name": m.name(), "variables": variables, "doc": facts::without(m.doc()), "summary": m.summary(),
         "license": m.license(), "params": params, "presets": presets, "states": m.states(),

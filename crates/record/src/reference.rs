@@ -23,7 +23,9 @@ pub fn markdown() -> String {
     section::<ProbeRow>(&mut text);
     section::<VariableRow>(&mut text);
     section::<LimitRow>(&mut text);
-    text.push_str("Where several limits hold, the first here counts.\n\n| limit | meaning |\n| --- | --- |\n");
+    text.push_str(
+        "Where several limits hold, the first here counts.\n\n| limit | meaning |\n| --- | --- |\n",
+    );
     for (limit, doc) in LIMITS {
         writeln!(text, "| `{limit}` | {doc} |").expect("a String never refuses");
     }

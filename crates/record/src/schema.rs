@@ -30,7 +30,10 @@ pub const LIMITS: [(&str, &str); 7] = [
     ("recovery", "TCP is in the state Recovery or Loss: what was lost is sent again"),
     ("application", "all that was written is sent, but for less than a segment"),
     ("cwnd", "the congestion window is full, or TCP waits until it takes a larger burst"),
-    ("send_buffer", "all that was written is sent, and the application waits for room in the send buffer"),
+    (
+        "send_buffer",
+        "all that was written is sent, and the application waits for room in the send buffer",
+    ),
     ("receive_window", "the receive window takes no more"),
     ("pacing", "the next packet is not due yet"),
     ("host_queue", "the host holds as much of an unpaced socket as it may (TCP small queues)"),

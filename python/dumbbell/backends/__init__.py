@@ -45,8 +45,8 @@ class Kind(NamedTuple):
     text
         How ``--on`` names it and what it is, for the help.
     extra
-        What of `EXTRA` it can record: what senders of a real stack have taken for lost, and when, nobody tells, and modules
-        are asked for their variables by virtual Linux only.
+        What of `EXTRA` it can record: what senders of a real stack have taken for lost, and when, nobody tells; modules
+        are asked for their variables in virtual Linux only.
     has_states
         Whether controllers tell their states, because they are not the kernel's own.
     estimates_queue

@@ -123,7 +123,9 @@ class Variable(NamedTuple):
     word: str | None = None
 
     def __str__(self) -> str:
-        when = f"at {self.state} {self.edge}" if self.state else f"at {_span(self.at_s)}" if self.at_s is not None else ""
+        when = (
+            f"at {self.state} {self.edge}" if self.state else f"at {_span(self.at_s)}" if self.at_s is not None else ""
+        )
         picked = "" if self.pick == "last" else self.pick
         return " ".join(filter(None, [picked, "variable", self.name, self.of and f"of {self.of}", when]))
 

@@ -181,7 +181,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
 
 
 def _record(record: Record) -> RecordPlan:
-    """Recorded tables, by the engine's names, which are those of the keys; those of `EXTRA` only where they are asked for."""
+    """Recorded tables, by the engine's names, which are those of the keys; those of `EXTRA` only where asked for."""
     names = [name for name in RecordPlan.__annotations__ if name not in EXTRA or getattr(record, name)]
     kept: Any = {name: getattr(record, name) for name in names}
     return kept  # type: ignore[no-any-return]

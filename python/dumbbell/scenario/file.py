@@ -314,8 +314,8 @@ class Record(Table):
     )
     variables: Switch = key(
         SWITCH,
-        "table of what controllers declare (max_bw, rounds, bounds, undo values, why slow start ended), when it changes;"
-        " simulator, and --on uml at every sample",
+        "table of what controllers declare (max_bw, rounds, bounds, undo values, why slow start ended), when it"
+        " changes; simulator, and --on uml at every sample",
         default=False,
         varies=False,
     )

@@ -81,7 +81,9 @@ class Tally:
         plan, limits = planned.plan, self.limits
         for name in ("pcap", *EXTRA):
             if plan["record"].get(name):
-                raise ScenarioError(f"record.{name}", "got true, wanted false: this server writes no such table or capture")
+                raise ScenarioError(
+                    f"record.{name}", "got true, wanted false: this server writes no such table or capture"
+                )
         self._check_memory(len(plan["flows"]) * (plan["duration_ns"] // plan["sample_ns"] + 1))
         plan["limits"]["memory_bytes"] = min(plan["limits"]["memory_bytes"], limits.memory_bytes)
         self.runs += 1

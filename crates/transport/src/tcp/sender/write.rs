@@ -267,7 +267,11 @@ impl Sender {
             LimitedBy::Pacing
         } else if self.host.is_throttled() {
             let is_paced = self.sk.sk_pacing_status == cca::SK_PACING_FQ;
-            if is_paced { LimitedBy::Pacing } else { LimitedBy::HostQueue }
+            if is_paced {
+                LimitedBy::Pacing
+            } else {
+                LimitedBy::HostQueue
+            }
         } else if self.supply.unsent_bytes(self.rtx.nxt()) < u64::from(self.config.mss) {
             LimitedBy::Application
         } else {
