@@ -79,4 +79,5 @@ static const struct bbr2_rules bbr2_rules = {
 };
 
 CCA_STATES(BBR2_STATES);
+CCA_VARS(struct bbr2, bbr, bbr2_of(sk), BBR2_VARS);
 CCA_MODULE(bbr2, "bbr2", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

@@ -225,6 +225,7 @@ static void bbr2plus_switch_mode(struct bbr2plus *plus)
 	plus->bbr.full_bw = 0;
 	plus->bbr.full_bw_cnt = 0;
 	plus->bbr.full_bw_reached = false;
+	plus->bbr.startup_end = BBR2_NOT_FULL;
 }
 
 /* The beginning of a CRUISE is the end of the last. */
@@ -263,6 +264,14 @@ static const struct bbr2_rules bbr2_rules = {
 	.cwnd_extra = bbr2plus_cwnd_extra,
 };
 
+/* clang-format off */
+#define BBR2PLUS_VARS(V)							\
+	BBR2_VARS(V)								\
+	V(is_plus, bbr2plus_view(bbr)->is_plus, "bool", "the mode: BBRv2+, or BBRv2") \
+	V(round_rtt, cca_set_or_not(bbr2plus_view(bbr)->round_rtt), "us", "RTT of the last round")
+/* clang-format on */
+
+CCA_VARS(struct bbr2, bbr, bbr2_of(sk), BBR2PLUS_VARS);
 CCA_STATES(BBR2_STATES, "PROBE_BW_PRE_UP", "PROBE_BW_GUARD", "PROBE_BW_POST_UP",
 	   "PROBE_BW_DOWN_SLIGHTLY");
 CCA_MODULE(bbr2plus, "bbr2plus", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

@@ -82,7 +82,10 @@ static void bbr3_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
 		return;
 	bbr->full_bw_cnt++;
 	bbr->full_bw_now = bbr->full_bw_cnt >= param(sk, full_bw_cnt);
-	bbr->full_bw_reached |= bbr->full_bw_now;
+	if (bbr->full_bw_now && !bbr->full_bw_reached) {
+		bbr->full_bw_reached = true;
+		bbr->startup_end = BBR2_FULL_PLATEAU;
+	}
 }
 
 /* No verdict on the bandwidth while inflight_hi keeps it from growing. */
@@ -112,4 +115,5 @@ static const struct bbr2_rules bbr2_rules = {
 };
 
 CCA_STATES(BBR2_STATES);
+CCA_VARS(struct bbr2, bbr, bbr2_of(sk), BBR2_VARS);
 CCA_MODULE(bbr3, "bbr3", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

@@ -121,6 +121,15 @@ static const u32 hystart_ack_delay_max_us = 1000;
  */
 static const u32 hystart_ack_delay_bursts = 4;
 
+/* Why slow start ended, for records. */
+enum cubic_end {
+	CUBIC_END_NONE,
+	CUBIC_END_TRAIN,     /* HyStart: a long train of ACKs */
+	CUBIC_END_DELAY,     /* HyStart: the delay grew */
+	CUBIC_END_REDUCTION, /* loss, or a mark */
+	CUBIC_END_THRESHOLD, /* the threshold that an earlier reduction, or a parameter, had left */
+};
+
 struct cubic {
 	u32 cnt;	  /* segments delivered per segment of growth */
 	u32 w_max;	  /* window at the last congestion; 0: unknown */
@@ -136,12 +145,13 @@ struct cubic {
 	u32 delay_min_us; /* minimum RTT since the last timeout; 0: unknown */
 	/* HyStart */
 	u32 round_start_us;
-	u32 round_end;	  /* the round ends when this is acknowledged, seq */
-	u32 last_ack_us;  /* last ACK of the train */
-	u32 round_rtt_us; /* minimum RTT of the round */
-	u8 samples;	  /* RTT samples of the round, up to hystart_min_samples */
-	bool grew;	  /* with hystart_once: a round's delay had grown */
-	bool found;	  /* slow start's exit was found */
+	u32 round_end;	   /* the round ends when this is acknowledged, seq */
+	u32 last_ack_us;   /* last ACK of the train */
+	u32 round_rtt_us;  /* minimum RTT of the round */
+	u8 samples;	   /* RTT samples of the round, up to hystart_min_samples */
+	bool grew;	   /* with hystart_once: a round's delay had grown */
+	bool found;	   /* slow start's exit was found */
+	u8 slow_start_end; /* enum cubic_end; for records */
 };
 
 CCA_STATE(cubic, struct cubic);
@@ -412,8 +422,10 @@ static bool hystart_judge(struct sock *sk, struct cubic *ca, u32 rtt_us)
 
 	if (tcp_snd_cwnd(tcp_sk(sk)) < param(sk, hystart_low_window))
 		return false;
-	if ((detect & HYSTART_ACK_TRAIN) && hystart_train_is_long(sk, ca))
+	if ((detect & HYSTART_ACK_TRAIN) && hystart_train_is_long(sk, ca)) {
+		ca->slow_start_end = CUBIC_END_TRAIN;
 		full = true;
+	}
 	if ((detect & HYSTART_DELAY) && hystart_delay_grew(ca, rtt_us))
 		full = true;
 	return full;
@@ -428,6 +440,8 @@ static void hystart_update(struct sock *sk, struct cubic *ca, u32 rtt_us)
 	if (param(sk, hystart_once) ? hystart_judge_once(sk, ca, rtt_us)
 				    : hystart_judge(sk, ca, rtt_us)) {
 		ca->found = true;
+		if (!ca->slow_start_end)
+			ca->slow_start_end = CUBIC_END_DELAY;
 		tp->snd_ssthresh = tcp_snd_cwnd(tp);
 	}
 }
@@ -479,6 +493,8 @@ CCA_SSTHRESH_OP(cubic_ssthresh)
 	u64 cwnd = tcp_snd_cwnd(tcp_sk(sk));
 	u32 beta = param(sk, beta);
 
+	if (tcp_in_slow_start(tcp_sk(sk)))
+		ca->slow_start_end = CUBIC_END_REDUCTION;
 	if (param(sk, byte_count))
 		return cubic_reduce_by_bytes(sk, ca);
 	ca->epoch_start = 0;
@@ -557,7 +573,28 @@ CCA_INFO_OP(cubic_info)
 	}
 }
 
+/* While a reduction is under way, a window below the threshold is no slow start. */
+#define CUBIC_IN_SLOW_START(sk, ca)       \
+	(tcp_in_slow_start(tcp_sk(sk)) && \
+	 (!(ca)->slow_start_end || inet_csk_ca_state(sk) <= TCP_CA_Disorder))
+/* Of w_max and origin in a segment. */
+#define CUBIC_UNITS(sk) (param(sk, byte_count) ? CUBIC_PART : 1)
+
 /* clang-format off */
+#define CUBIC_VARS(V)								\
+	V(w_max, ca->w_max ? (s64)(ca->w_max / CUBIC_UNITS(sk)) : CCA_UNSET, "segments", "window at the last congestion") \
+	V(origin, ca->origin / CUBIC_UNITS(sk), "segments", "window where the curve is flat") \
+	V(k, ca->k, "s/1024", "time from the epoch's start to there")	\
+	V(epoch_start, ca->epoch_start ? (s64)ca->epoch_start : CCA_UNSET, "jiffies", "start of the curve") \
+	V(w_est, ca->w_est, "segments", "window that Reno would have")		\
+	V(min_rtt_us, ca->delay_min_us ? (s64)ca->delay_min_us : CCA_UNSET, "us", "minimum RTT since the last timeout") \
+	V(hystart_found, ca->found, "bool", "HyStart has found the end of slow start") \
+	V(slow_start_end, CUBIC_IN_SLOW_START(sk, ca) ? CUBIC_END_NONE :	\
+			  ca->slow_start_end ? ca->slow_start_end : CUBIC_END_THRESHOLD, "none|train|delay|reduction|threshold", \
+	  "why slow start ended; none: it goes on, or began again after a timeout")
+
+CCA_VARS(struct cubic, ca, cubic_state(sk), CUBIC_VARS);
+
 CCA_MODULE(cubic, "cubic", TCP_CONG_NON_RESTRICTED,
 	   .init = cubic_init,
 	   .ssthresh = cubic_ssthresh,

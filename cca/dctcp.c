@@ -169,6 +169,13 @@ CCA_INFO_OP(dctcp_info)
 }
 
 /* clang-format off */
+#define DCTCP_VARS(V)								\
+	V(alpha, ca->alpha, "1/1024", "smoothed share of marked segments")	\
+	V(loss_cwnd, ca->loss_cwnd, "segments", "window before the last reduction") \
+	V(has_ecn, ca->has_ecn, "bool", "ECN was negotiated; else this is Reno")
+
+CCA_VARS(struct dctcp, ca, dctcp_state(sk), DCTCP_VARS);
+
 CCA_MODULE(dctcp, "dctcp", TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN,
 	   .init = dctcp_init,
 	   .ssthresh = dctcp_ssthresh,

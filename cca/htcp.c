@@ -309,6 +309,14 @@ CCA_INFO_OP(htcp_info)
 }
 
 /* clang-format off */
+#define HTCP_VARS(V)								\
+	V(alpha, ca->alpha, "1/128", "segments by which the window grows in a round trip") \
+	V(beta, ca->beta, "1/128", "window after congestion over that before")	\
+	V(rate_max, ca->rate_max, "segments/s", "largest throughput since the last congestion") \
+	V(undo_rtt_max, ca->undo_last_cong ? (s64)ca->undo_rtt_max : CCA_UNSET, "jiffies", "largest RTT before the reduction")
+
+CCA_VARS(struct htcp, ca, htcp_state(sk), HTCP_VARS);
+
 CCA_MODULE(htcp, "htcp", TCP_CONG_NON_RESTRICTED,
 	   .init = htcp_init,
 	   .ssthresh = htcp_ssthresh,

@@ -495,6 +495,16 @@ CCA_INFO_OP(prague_info)
 }
 
 /* clang-format off */
+#define PRAGUE_VARS(V)								\
+	V(alpha, ca->alpha >> (PRAGUE_ALPHA_BITS - 10 + PRAGUE_G_BITS), "1/1024", "smoothed share of marked segments") \
+	V(rounds, ca->rounds, "rounds", "round trips since slow start")		\
+	V(saw_ce, ca->saw_ce, "bool", "something on the path marks")		\
+	V(by_rate, ca->by_rate, "bool", "the rate is what grows and shrinks")	\
+	V(in_loss, ca->in_loss, "bool", "reducing because of a loss")		\
+	V(prior_cwnd, ca->prior_cwnd, "segments", "window before the last loss")
+
+CCA_VARS(struct prague, ca, prague_state(sk), PRAGUE_VARS);
+
 CCA_MODULE(prague, "prague",
 	   TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN | TCP_CONG_NEEDS_ACCECN | TCP_CONG_ECT_1_NEGOTIATION,
 	   .init = prague_init,

@@ -202,6 +202,13 @@ CCA_INFO_OP(vegas_info)
 }
 
 /* clang-format off */
+#define VEGAS_VARS(V)								\
+	V(base_rtt_us, ca->base_rtt_us == vegas_rtt_none ? CCA_UNSET : (s64)ca->base_rtt_us, "us", \
+	  "minimum RTT since the flow last started to send")			\
+	V(is_sampling, ca->is_sampling, "bool", "delays tell about the path")
+
+CCA_VARS(struct vegas, ca, vegas_state(sk), VEGAS_VARS);
+
 CCA_MODULE(vegas, "vegas", TCP_CONG_NON_RESTRICTED,
 	   .init = vegas_init,
 	   .ssthresh = vegas_ssthresh,

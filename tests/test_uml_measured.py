@@ -99,3 +99,29 @@ def test_what_a_link_and_its_policer_drop_is_a_flows_where_no_other_crosses_the_
     assert [apart.link_drops(i) for i in range(2)] == [(4, 3), (7, 0)]
     shared = Measured(planned([flow, flow], duration="200ms"), tmp_path)
     assert [shared.link_drops(i) for i in range(2)] == [(0, 0), (0, 0)]
+
+
+def test_variables_of_a_module_have_a_row_when_they_differ_from_the_sample_before(tmp_path: Path) -> None:
+    columns = "netns local remote lost state bw .max_bw:bit/s .k:1/1024_s .end:none|loss"
+    socket = "1 10.0.0.5:50000 10.0.0.2:50001 0"
+    reports = (
+        f"@50000000 bbr2\n{columns}\n{socket} STARTUP 1 - - -\n"
+        f"@100000000 bbr2\n{columns}\n{socket} STARTUP 1 8000 - 0\n"
+        f"@150000000 bbr2\n{columns}\n{socket} STARTUP 1 9000 - 0\n"
+        f"@200000000 bbr2\n{columns}\n{socket} DRAIN 1 9000 7 1\n"
+    )
+    for name, text in {**FILES, "reports": reports}.items():
+        (tmp_path / name).write_text(text)
+    plan = planned([{"cca": "bbr2"}], duration="200ms")
+    plan["record"]["variables"] = True
+    Measured(plan, tmp_path).write(tmp_path)
+    rows = [tuple(row.values()) for row in pq.read_table(tmp_path / "variables.parquet").to_pylist()]
+    assert rows == [
+        (100_000_000, 0, "max_bw", 8000, "bit/s", None),
+        (100_000_000, 0, "k", None, "1/1024 s", None),
+        (100_000_000, 0, "end", 0, "", "none"),
+        (150_000_000, 0, "max_bw", 9000, "bit/s", None),
+        (200_000_000, 0, "max_bw", 9000, "bit/s", None),
+        (200_000_000, 0, "k", 7, "1/1024 s", None),
+        (200_000_000, 0, "end", 1, "", "loss"),
+    ]

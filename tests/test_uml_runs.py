@@ -425,3 +425,20 @@ def test_a_policer_of_the_way_up_polices_what_goes_up(tmp_path: Path) -> None:
     assert flow["goodput_bytes"] * 8 / 10 == pytest.approx(4.4e6, rel=0.1)
     assert flow["policed_drops"] == result.queue.to_pylist()[-1]["dropped_packets"] > 20
     assert result.summary.data_links[0].drops == 0
+
+
+def test_variables_of_modules_are_those_of_the_simulator(tmp_path: Path) -> None:
+    flows = (
+        '[record]\nvariables = true\nevery = "10ms"\n[[flow]]\ncca = "bbr3"\n[[flow]]\ncca = "counting"\nstart = "1s"\n'
+    )
+    own = str(Path(__file__).parent / "controllers/counting.c")
+    (result,) = ran(tmp_path, "--cca", own, flows=flows, buffer='"4bdp"')
+    drain = next(row["t_ns"] for row in result.events.to_pylist() if row["note"] == "DRAIN")
+    rows = result.variables.to_pylist()
+    then = {row["name"]: row for row in rows if row["flow"] == 0 and row["t_ns"] == drain}
+    assert then["startup_end"]["word"] == "plateau"
+    assert (then["full_bw_count"]["value"], then["full_bw_reached"]["value"]) == (3, 1)
+    assert then["max_bw"]["unit"] == "bit/s"
+    assert then["max_bw"]["value"] == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
+    assert then["inflight_lo"]["value"] is None
+    assert [row["word"] for row in rows if row["flow"] == 1 and row["name"] == "is_many"] == ["few", "many"]

@@ -79,18 +79,24 @@ def renewed(page: Path, name: str) -> str:
 
 
 def table(name: str) -> str:
-    """The controller's parameters, and its presets."""
+    """The controller's parameters, its presets, and the variables that runs can keep."""
     one = controllers.known()[name]
     params = one.params.values()
-    if not params:
-        return "It takes no parameters."
     lines = ["| parameter | default | range | unit | meaning |", "| --- | --- | --- | --- | --- |"]
     lines += [f"| `{p.name}` | {p.default} | {p.minimum} to {p.maximum} | {p.unit} | {p.doc} |" for p in params]
+    if not params:
+        lines = ["It takes no parameters."]
     lines += ["", "| preset | stands for | values |", "| --- | --- | --- |"] if one.presets else []
     lines += [
         f"| `{p.name}` | {p.doc} | {', '.join(f'`{n}` {v}' for n, v in p.values.items())} |"
         for p in one.presets.values()
     ]
+    lines += (
+        ["", "| [variable](../results.md#variablesparquet) | unit | meaning |", "| --- | --- | --- |"]
+        if one.variables
+        else []
+    )
+    lines += [f"| `{v.name}` | {v.unit or ', '.join(v.words)} | {v.doc} |" for v in one.variables.values()]
     return "\n".join(lines)
 
 

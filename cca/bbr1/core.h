@@ -166,6 +166,24 @@ CCA_INFO_OP(bbr_info)
 }
 
 /* clang-format off */
+#define BBR1_VARS(V)								\
+	V(max_bw, bbr_bits_per_sec(tcp_sk(sk), bbr_max_bw(bbr)), "bit/s", "largest bandwidth of bw_window rounds") \
+	V(full_bw, bbr_bits_per_sec(tcp_sk(sk), bbr->full_bw), "bit/s", "bandwidth to beat, lest the pipe be full") \
+	V(full_bw_count, bbr->full_bw_cnt, "rounds", "rounds without growth of the bandwidth") \
+	V(full_bw_reached, bbr->full_bw_reached, "bool", "the pipe is full: STARTUP is over") \
+	V(round_count, bbr->rtt_cnt, "rounds", "round trips so far")		\
+	V(min_rtt_us, cca_set_or_not(bbr->min_rtt_us), "us", "minimum RTT of the model") \
+	V(min_rtt_stamp, bbr->min_rtt_stamp, "jiffies", "when that was seen")	\
+	V(cycle_phase, bbr->cycle_idx, "-", "phase of the cycle of PROBE_BW")	\
+	V(extra_acked, max(bbr->extra_acked[0], bbr->extra_acked[1]), "segments", "aggregation of ACKs") \
+	V(idle_restart, bbr->idle_restart, "bool", "sending again after a pause of the application") \
+	V(packet_conservation, bbr->packet_conservation, "bool", "first round of recovery") \
+	V(prior_cwnd, bbr->prior_cwnd, "segments", "window before recovery or PROBE_RTT") \
+	V(lt_bw, bbr->lt_use_bw ? bbr_bits_per_sec(tcp_sk(sk), bbr->lt_bw) : CCA_UNSET, "bit/s", \
+	  "bandwidth of the policer that was found")
+
+CCA_VARS(struct bbr, bbr, bbr_state(sk), BBR1_VARS);
+
 #define BBR1_HOOKS				\
 	.init = bbr_init,			\
 	.cong_control = bbr_main,		\

@@ -13,6 +13,7 @@
 #include "probe_bw.h"
 #include "probe_rtt.h"
 #include "cwnd.h"
+#include "variables.h"
 
 /* ---- An ACK ---- */
 
@@ -99,6 +100,7 @@ static void bbr2_end_ack(const struct sock *sk, struct bbr2 *bbr, const struct r
 		bbr->round_lost = 0;
 		bbr->round_loss_events = 0;
 	}
+	bbr->is_app_limited = rs->is_app_limited;
 	bbr->prev_ca_state = inet_csk_ca_state(sk);
 	bbr->loss_in_cycle |= ack->lost > 0;
 	bbr->ecn_in_cycle |= rs->delivered_ce > 0;

@@ -21,6 +21,7 @@ static void bbr2_update_round(const struct sock *sk, struct bbr2 *bbr, const str
 		has_sample && !before(rs->prior_delivered, bbr->next_rtt_delivered);
 	if (!bbr->round_start)
 		return;
+	bbr->round_count++;
 	bbr->next_rtt_delivered = tcp_sk(sk)->delivered;
 	if (bbr->rounds_since_probe < 255)
 		bbr->rounds_since_probe++;

@@ -27,6 +27,8 @@ static inline void bbr2_check_full_bw_by_round(const struct sock *sk, struct bbr
 	}
 	bbr->full_bw_cnt++;
 	bbr->full_bw_reached = bbr->full_bw_cnt >= param(sk, full_bw_cnt);
+	if (bbr->full_bw_reached)
+		bbr->startup_end = BBR2_FULL_PLATEAU;
 }
 
 /* bw: delivery rate of this ACK. */
@@ -39,13 +41,14 @@ static void bbr2_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
 		bbr2_check_full_bw_by_round(sk, bbr, rs);
 }
 
-static void bbr2_end_startup(const struct sock *sk, struct bbr2 *bbr)
+static void bbr2_end_startup(const struct sock *sk, struct bbr2 *bbr, enum bbr2_full why)
 {
 	u32 bdp = bbr2_inflight(sk, bbr, bbr2_max_bw(bbr), BBR_UNIT);
 
 	if (bbr2_rules.bounded_by_loss)
 		bbr2_rules.bounded_by_loss(bbr);
 	bbr->full_bw_reached = true;
+	bbr->startup_end = why;
 	bbr->inflight_hi = bbr2_rules.hi_as_delivered ? max(bdp, bbr->inflight_latest) : bdp;
 }
 
@@ -69,7 +72,7 @@ static void bbr2_check_loss_in_startup(const struct sock *sk, struct bbr2 *bbr,
 		return;
 	if (enough && (by_round || inet_csk_ca_state(sk) == TCP_CA_Recovery) &&
 	    bbr->loss_events_in_round >= enough && bbr2_is_inflight_too_high(sk, bbr, rs, ack))
-		bbr2_end_startup(sk, bbr);
+		bbr2_end_startup(sk, bbr, BBR2_FULL_LOSS);
 	else
 		bbr->loss_events_in_round = 0;
 }
@@ -83,7 +86,7 @@ static void bbr2_check_ecn_in_startup(const struct sock *sk, struct bbr2 *bbr, u
 		return;
 	bbr->startup_ecn_rounds = ce_ratio >= thresh ? bbr->startup_ecn_rounds + 1 : 0;
 	if (bbr->startup_ecn_rounds >= enough)
-		bbr2_end_startup(sk, bbr);
+		bbr2_end_startup(sk, bbr, BBR2_FULL_ECN);
 }
 
 #endif /* BBR2_STARTUP_H */

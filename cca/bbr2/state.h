@@ -6,6 +6,7 @@
  * below it in this list:
  *
  *	core.h       the hooks: the steps of an ACK in their order, gains, timeouts, undo
+ *	variables.h  what records keep
  *	cwnd.h       the window
  *	probe_rtt.h  PROBE_RTT and the minimum RTT
  *	drain.h      DRAIN
@@ -48,6 +49,14 @@ enum bbr2_phase {
 	BBR2_PHASES,
 };
 
+/* Why the pipe was taken for full. */
+enum bbr2_full {
+	BBR2_NOT_FULL,
+	BBR2_FULL_PLATEAU, /* the bandwidth ceased to grow */
+	BBR2_FULL_LOSS,	   /* a round met too much loss */
+	BBR2_FULL_ECN,	   /* rounds met too many marks */
+};
+
 /* What ACKs say about our probing. They refer to segments sent a round trip ago. */
 enum bbr2_ack_phase {
 	BBR2_ACKS_INIT,		  /* nothing */
@@ -80,6 +89,7 @@ struct bbr2 {
 	u8	extra_acked_win_rtts;	/* rounds in this window */
 	u8	extra_acked_win_idx;	/* slot of extra_acked in use */
 	/* Rounds. */
+	u32	round_count;		/* rounds so far; for records */
 	u32	next_rtt_delivered;	/* the round ends when this `delivered` is acknowledged */
 	u32	loss_round_delivered;	/* the same for the loss round */
 	/* Lower bounds, of the last rounds; BBR2_UNSET: none. */
@@ -118,9 +128,11 @@ struct bbr2 {
 	u8	loss_events_in_round;	/* lossy ACKs of the round, in STARTUP; at most 15 */
 	u8	round_loss_events;	/* lossy ACKs of this round trip, at most 15 */
 	u8	startup_ecn_rounds : 2; /* rounds with too many CE marks in a row; wraps, as where it was published */
+	u8	startup_end;		/* enum bbr2_full; for records */
 	u8	full_bw_cnt;		/* rounds without growth of the bandwidth */
 	bool	full_bw_now;		/* the bandwidth does not grow at present (bbr3) */
 	bool	full_bw_reached;	/* the pipe is full: STARTUP is over */
+	bool	is_app_limited;		/* the sample of this ACK was; for records */
 	bool	round_start;		/* this ACK begins a round */
 	bool	loss_round_start;	/* this ACK begins a loss round */
 	bool	loss_in_round;		/* something was lost in this loss round */

@@ -22,6 +22,14 @@ static inline u32 bbr_window_bw(const struct tcp_sock *tp, u32 rtt_us)
 	return (u32)div64_u64((u64)tcp_snd_cwnd(tp) << BW_SCALE, rtt_us);
 }
 
+/* For records: payload bit/s; ~0 is no bandwidth. */
+static inline s64 bbr_bits_per_sec(const struct tcp_sock *tp, u32 bw)
+{
+	if (bw == ~0U)
+		return CCA_UNSET;
+	return (s64)(((u64)bw * tp->mss_cache * USEC_PER_SEC) >> BW_SCALE) * 8;
+}
+
 /*
  * Bandwidth-delay product times gain, in segments, rounded up lest a small window lower the
  * bandwidth, which lowers the window.

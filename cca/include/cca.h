@@ -54,6 +54,10 @@
  *                           tells neither, so in a kernel both are false.
  *   CCA_STATES(...)         names of the controller's states, for cca_info.state;
  *                           CCA_NO_STATES when there are none.
+ *   CCA_VARS(type, v, state, LIST)  variables that records keep when they change: rows are
+ *                           V(name, value, "unit", "what it is"), and a value is an expression of v, the
+ *                           private state (type *v = state), and sk. CCA_UNSET is no value; a unit
+ *                           "a|b" makes words of the values 0 and 1. Simulator and kernel modules.
  *   CCA_MODULE(x, "name", flags, hooks...)  register; x is the file name with "_" for "-".
  *   CCA_INFO(name)          the info hook inside CCA_MODULE; so CCA_LOST, CCA_MIN_TSO,
  *                           CCA_SNDBUF, CCA_TSO_SEGS.

@@ -36,4 +36,32 @@
 	CCA_STATE_BYTES_(0, sizeof(type)); \
 	CCA_LARGE_STATE_(x, type)
 
+/*
+ * The variables of CCA_VARS, and one function that reads them all. The table that CCA_MODULE takes stays empty unless
+ * CCA_VARS says otherwise. BPF programs report no variables.
+ */
+#ifdef CCA_HOST_BPF
+#define CCA_VARS(type, name, state, LIST) _Static_assert(1, "ends with a semicolon")
+#else
+#define CCA_VAR_ROW_(name, value, unit, doc)   { #name, unit, doc },
+#define CCA_VAR_VALUE_(name, value, unit, doc) *values++ = (s64)(value);
+#define CCA_VARS(type, name, state, LIST)                                                   \
+	static bool cca_read_vars(struct sock *sk, s64 *values)                             \
+	{                                                                                   \
+		const type *name = (state);                                                 \
+                                                                                            \
+		if (!name)                                                                  \
+			return false;                                                       \
+		LIST(CCA_VAR_VALUE_)                                                        \
+		return true;                                                                \
+	}                                                                                   \
+	static const struct cca_var_info cca_var_rows[] = { LIST(CCA_VAR_ROW_) };           \
+	_Static_assert(sizeof(cca_var_rows) / sizeof(cca_var_rows[0]) <= CCA_VARS_MAX,      \
+		       "more than CCA_VARS_MAX variables");                                 \
+	static const struct cca_vars cca_module_vars = {                                    \
+		cca_var_rows, sizeof(cca_var_rows) / sizeof(cca_var_rows[0]), cca_read_vars \
+	}
+static const struct cca_vars cca_module_vars __attribute__((unused));
+#endif
+
 #endif /* CCA_DECLARE_H */

@@ -28,4 +28,31 @@ struct cca_info {
 	u32 inflight_hi;    /* long-term bound on inflight, segments */
 };
 
+/* The value of a variable that is not set (cca_set_or_not: of one where ~0 says so). */
+#define CCA_UNSET ((s64)(1ULL << 63))
+
+static inline s64 cca_set_or_not(u32 value)
+{
+	return value == ~0U ? CCA_UNSET : (s64)value;
+}
+
+/* At most so many variables, so that who reads them has room on its stack. */
+#define CCA_VARS_MAX 32
+
+struct sock;
+
+/* A variable of a controller that records may keep; a unit of "a|b|c" means words, which values number from 0. */
+struct cca_var_info {
+	const char *name;
+	const char *unit;
+	const char *doc;
+};
+
+/* The variables that a controller declares (CCA_VARS). */
+struct cca_vars {
+	const struct cca_var_info *list;
+	u32 n;
+	bool (*read)(struct sock *sk, s64 *values); /* false: the socket has no state */
+};
+
 #endif /* CCA_INFO_H */

@@ -34,6 +34,15 @@ class Preset(NamedTuple):
     values: dict[str, int]
 
 
+class Variable(NamedTuple):
+    """A variable that a controller declares, for `variables.parquet`; `words` are those of its values, if any."""
+
+    name: str
+    unit: str
+    words: list[str]
+    doc: str
+
+
 class Controller(NamedTuple):
     """A congestion controller: `doc` is the head comment of its source, `summary` that comment's first sentence."""
 
@@ -47,6 +56,7 @@ class Controller(NamedTuple):
     presets: Mapping[str, Preset] = MappingProxyType({})
     needs_marks: bool = False
     """It answers to the number of CE marks, as DCTCP does."""
+    variables: Mapping[str, Variable] = MappingProxyType({})
 
 
 class Facts(NamedTuple):
@@ -138,6 +148,7 @@ def from_item(item: dict[str, Any]) -> Controller:
         item["priv_bytes"],
         presets,
         item.get("needs_marks", False),
+        {v["name"]: Variable(v["name"], v["unit"], v["words"], v["doc"]) for v in item.get("variables", ())},
     )
 
 

@@ -25,6 +25,7 @@ struct cca_module {
 	const char *const *states; /* names of its states */
 	u32 n_states;
 	u32 large_bytes; /* size of the state outside the socket; 0: none */
+	const struct cca_vars *vars;
 };
 static const struct cca_module cca_module;
 
@@ -203,6 +204,7 @@ module_exit(cca_module_stop);
 		.states = cca_state_names,                                     \
 		.n_states = ARRAY_SIZE(cca_state_names),                       \
 		.large_bytes = CCA_LARGE_BYTES,                                \
+		.vars = &cca_module_vars,                                      \
 	};                                                                     \
 	MODULE_LICENSE("Dual BSD/GPL");                                        \
 	MODULE_DESCRIPTION("TCP congestion control " name_ ", of Dumbbell");   \

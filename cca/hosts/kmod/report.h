@@ -17,6 +17,7 @@
  *	cwnd_gain	in 1/256
  *	inflight_lo	short-term bound on inflight, segments
  *	inflight_hi	long-term bound on inflight, segments
+ *	.NAME:UNIT	each variable of CCA_VARS; a space in its unit is "_"
  *
  * Controllers that estimate a bandwidth (BBR and its variants) also fill in struct tcp_bbr_info, which `ss -ti` shows.
  */
@@ -83,6 +84,39 @@ static void cca_show_value(struct seq_file *seq, bool is_there, u64 value)
 		seq_puts(seq, " -");
 }
 
+static void cca_show_vars(struct seq_file *seq, struct sock *sk)
+{
+	const struct cca_vars *vars = cca_module.vars;
+	s64 values[CCA_VARS_MAX];
+	bool is_there;
+	u32 i;
+
+	if (!vars->n)
+		return;
+	is_there = vars->read(sk, values);
+	for (i = 0; i < vars->n; i++) {
+		if (is_there && values[i] != CCA_UNSET)
+			seq_printf(seq, " %lld", values[i]);
+		else
+			seq_puts(seq, " -");
+	}
+}
+
+static void cca_show_heading(struct seq_file *seq)
+{
+	const char *unit;
+	u32 i;
+
+	seq_puts(seq, "netns local remote lost state bw min_rtt pacing_gain cwnd_gain"
+		      " inflight_lo inflight_hi");
+	for (i = 0; i < cca_module.vars->n; i++) {
+		seq_printf(seq, " .%s:", cca_module.vars->list[i].name);
+		for (unit = cca_module.vars->list[i].unit; *unit; unit++)
+			seq_putc(seq, *unit == ' ' ? '_' : *unit);
+	}
+	seq_putc(seq, '\n');
+}
+
 static void cca_show_flow(struct seq_file *seq, struct sock *sk)
 {
 	struct cca_info info;
@@ -102,6 +136,7 @@ static void cca_show_flow(struct seq_file *seq, struct sock *sk)
 	cca_show_value(seq, flags & CCA_INFO_CWND_GAIN, info.cwnd_gain);
 	cca_show_value(seq, flags & CCA_INFO_INFLIGHT_LO, info.inflight_lo);
 	cca_show_value(seq, flags & CCA_INFO_INFLIGHT_HI, info.inflight_hi);
+	cca_show_vars(seq, sk);
 	seq_putc(seq, '\n');
 }
 
@@ -126,8 +161,7 @@ static void cca_seq_stop(struct seq_file *seq, void *flow)
 static int cca_seq_show(struct seq_file *seq, void *flow)
 {
 	if (flow == &cca_flows)
-		seq_puts(seq, "netns local remote lost state bw min_rtt pacing_gain cwnd_gain"
-			      " inflight_lo inflight_hi\n");
+		cca_show_heading(seq);
 	else
 		cca_show_flow(seq, list_entry(flow, struct cca_flow, list)->sk);
 	return 0;

@@ -79,6 +79,7 @@ static const struct cca_presets cca_module_presets __attribute__((unused));
 		.states = cca_state_names,                                    \
 		.license = "GPL-2.0 OR BSD-3-Clause",                         \
 		.presets = &cca_module_presets,                               \
+		.vars = &cca_module_vars,                                     \
 		.n_params = CCA_N_PARAMS,                                     \
 		.n_states = CCA_N_STATES,                                     \
 		.priv_bytes = CCA_PRIV_BYTES + CCA_LARGE_BYTES,               \

@@ -42,6 +42,7 @@ struct cca_module {
 	const char *const *states;
 	const char *license;
 	const struct cca_presets *presets; /* NULL: none */
+	const struct cca_vars *vars;	   /* NULL: none */
 	u32 n_params;
 	u32 n_states;
 	u32 priv_bytes; /* size of the private state */

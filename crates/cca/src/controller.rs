@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::custom::Custom;
-use crate::guard::Guarded;
+use crate::guard::{around, Guarded};
 use crate::module::Module;
 use crate::names::shown;
 use crate::raw::RawOps;
@@ -318,7 +318,23 @@ impl Controller {
         }
     }
 
-    /// The same of a socket that is shared.
+    /// Reads the values of [`Module::variables`] into as many places; false where there are none at present. Of a loaded
+    /// module it gets a copy of the socket, as [`Controller::read_info`].
+    pub fn read_variables(&self, sk: &mut TcpSock, values: &mut [i64]) -> bool {
+        let Some(variables) = self.module.raw_variables() else { return false };
+        let Some(read) = variables.read else { return false };
+        assert!(values.len() >= variables.n as usize, "a place for each variable");
+        match self.module {
+            // SAFETY: as for the hooks above; C writes n values.
+            ModuleRef::BuiltIn(_) => unsafe { read(self.enter(sk), values.as_mut_ptr()) },
+            ModuleRef::Loaded(_) => around(self.module.name(), "CCA_VARS", || {
+                // SAFETY: as above.
+                unsafe { read(self.enter(&mut sk.clone()), values.as_mut_ptr()) }
+            }),
+        }
+    }
+
+    /// The controller's estimates, of a socket that is shared.
     #[must_use]
     pub fn info(&self, sk: &TcpSock) -> CaInfo {
         let mut info = CaInfo::default();

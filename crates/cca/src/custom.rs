@@ -142,6 +142,7 @@ impl RawModule {
             states: ptr::null(),
             license: c"".as_ptr(),
             presets: ptr::null(),
+            variables: ptr::null(),
             n_params: 0,
             n_states: 0,
             priv_bytes: 0,

@@ -46,7 +46,7 @@ pub use embedded::{write_headers, write_sources};
 pub use guard::take_warnings;
 pub use job::{BuildError, Built, Lacking};
 pub use library::LoadError;
-pub use module::{Module, Param, Preset};
+pub use module::{Module, Param, Preset, Variable};
 pub use modules::{Modules, SelectError};
 pub use names::{kernel_name, prefixed_name, shown};
 pub use process::{read_source, run as run_bounded, GoesOn, Said};
@@ -60,6 +60,8 @@ pub use sock::{
     SK_PACING_NONE, TCP_ECN_MODE_ACCECN, TCP_ECN_OK, UNLIMITED_RATE,
 };
 pub use struct_ops::is_program;
+/// A variable of [`Module::variables`] that is not set (`CCA_UNSET`).
+pub const UNSET: i64 = i64::MIN;
 pub use units::{BOOT, INFINITE_SSTHRESH};
 pub use watch::{watch, Report, REPORT_MARK};
 

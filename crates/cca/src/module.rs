@@ -6,6 +6,7 @@ use std::slice;
 
 use crate::library::Library;
 use crate::raw::{interned, text, RawOps};
+use crate::sock::TcpSock;
 
 #[repr(C)]
 pub(crate) struct RawParam {
@@ -38,6 +39,21 @@ pub(crate) struct RawPresets {
     n: u32,
 }
 
+#[repr(C)]
+struct RawVariable {
+    name: *const c_char,
+    unit: *const c_char,
+    doc: *const c_char,
+}
+
+/// `struct cca_vars` of `cca/include/info.h`.
+#[repr(C)]
+pub(crate) struct RawVariables {
+    list: *const RawVariable,
+    pub(crate) n: u32,
+    pub(crate) read: Option<unsafe extern "C" fn(*mut TcpSock, *mut i64) -> bool>,
+}
+
 /// `struct cca_module` of `cca/hosts/sim/table.h`.
 #[repr(C)]
 pub(crate) struct RawModule {
@@ -46,6 +62,7 @@ pub(crate) struct RawModule {
     pub(crate) states: *const *const c_char,
     pub(crate) license: *const c_char,
     pub(crate) presets: *const RawPresets,
+    pub(crate) variables: *const RawVariables,
     pub(crate) n_params: u32,
     pub(crate) n_states: u32,
     pub(crate) priv_bytes: u32,
@@ -90,6 +107,27 @@ pub struct Preset<'a> {
     pub doc: &'a str,
     /// Parameters and their values in the order of the source; the others keep their defaults.
     pub values: Vec<(&'a str, i64)>,
+}
+
+/// A variable of a controller that records may keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Name, as records have it.
+    pub name: &'static str,
+    /// Unit of its values; empty where they number words.
+    pub unit: &'static str,
+    /// What the values 0, 1 and so on stand for, where they number words.
+    pub words: Vec<&'static str>,
+    /// What it is.
+    pub doc: String,
+}
+
+impl Variable {
+    /// The word of a value, where it numbers one.
+    #[must_use]
+    pub fn word(&self, value: i64) -> Option<&'static str> {
+        usize::try_from(value).ok().and_then(|place| self.words.get(place).copied())
+    }
 }
 
 /// A controller: compiled into this library, or loaded from a shared object of a user's.
@@ -202,6 +240,30 @@ impl Module {
             Preset { name: text(row.name), doc: text(row.doc), values }
         };
         rows.iter().map(preset).collect()
+    }
+
+    /// Variables in the order of the source.
+    #[must_use]
+    pub fn variables(&self) -> Vec<Variable> {
+        let Some(raw) = self.raw_variables() else { return Vec::new() };
+        // SAFETY: C declares n rows at `list`, immutable and for ever.
+        let rows = unsafe { array(raw.list, raw.n) };
+        let variable = |row: &RawVariable| {
+            let unit = text(row.unit);
+            let has_words = unit.contains('|');
+            Variable {
+                name: interned(text(row.name)),
+                unit: if has_words { "" } else { interned(unit) },
+                words: unit.split('|').filter(|_| has_words).map(interned).collect(),
+                doc: text(row.doc).to_owned(),
+            }
+        };
+        rows.iter().map(variable).collect()
+    }
+
+    pub(crate) fn raw_variables(&self) -> Option<&RawVariables> {
+        // SAFETY: NULL, or an immutable object of the C module.
+        unsafe { self.raw.variables.as_ref() }
     }
 
     /// Names of the states that `CaInfo::state` indexes; empty when there are none.

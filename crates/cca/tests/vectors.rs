@@ -380,8 +380,25 @@ impl Bench {
             "min_tso_segs" => {
                 self.cca.min_tso_segs(&mut self.sk).map(i64::from).ok_or_else(missing)?
             }
-            other => field(&self.sk, other).ok_or(format!("nothing called `{other}`"))?,
+            other => match field(&self.sk, other) {
+                Some(value) => value,
+                None => return self.variable(other),
+            },
         };
         Ok(Value::Integer(value))
+    }
+
+    /// A variable that the controller declares: its word where it has words, -1 where it is not set.
+    fn variable(&mut self, name: &str) -> Result<Value> {
+        let variables = self.cca.module().variables();
+        let mut values = vec![0; variables.len()];
+        self.cca.read_variables(&mut self.sk, &mut values);
+        let place = variables.iter().position(|variable| variable.name == name);
+        let place = place.ok_or(format!("nothing called `{name}`"))?;
+        Ok(match (variables[place].word(values[place]), values[place]) {
+            (Some(word), _) => word.into(),
+            (None, cca::UNSET) => Value::Integer(-1),
+            (None, value) => Value::Integer(value),
+        })
     }
 }

@@ -266,7 +266,14 @@ fn described(m: &cca::Module) -> serde_json::Value {
             serde_json::json!({"name": p.name, "doc": p.doc, "values": p.values})
         })
         .collect();
-    serde_json::json!({"name": m.name(), "doc": facts::without(m.doc()), "summary": m.summary(),
+    let variables: Vec<_> = m
+        .variables()
+        .iter()
+        .map(
+            |v| serde_json::json!({"name": v.name, "unit": v.unit, "words": v.words, "doc": v.doc}),
+        )
+        .collect();
+    serde_json::json!({"name": m.name(), "variables": variables, "doc": facts::without(m.doc()), "summary": m.summary(),
         "license": m.license(), "params": params, "presets": presets, "states": m.states(),
         "priv_bytes": m.priv_bytes(), "needs_marks": m.needs_ecn() || m.needs_l4s()})
 }

@@ -41,7 +41,8 @@ pub mod watch;
 pub use pcap::{PcapDatagram, PcapSegment, PcapWriter, SynOptions};
 pub use report::{Delays, FlowTotals, LinkSummary, LinkTotals, QueueDelay, RunTotals, Summary};
 pub use schema::{
-    Estimates, EventKind, EventRow, FlowRow, MessageRow, ProbeRow, QueueRow, SampleRow, CA_STATES,
+    Estimates, EventKind, EventRow, FlowRow, LimitRow, MessageRow, ProbeRow, QueueRow, SampleRow,
+    VariableRow, CA_STATES, LIMITS,
 };
 pub use table::{Table, TableWriter};
 pub use watch::Watch;

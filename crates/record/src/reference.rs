@@ -1,6 +1,9 @@
 //! The schemas as the Markdown tables of `docs/results.md`.
 
-use crate::schema::{EventKind, EventRow, FlowRow, MessageRow, ProbeRow, QueueRow, SampleRow};
+use crate::schema::{
+    EventKind, EventRow, FlowRow, LimitRow, MessageRow, ProbeRow, QueueRow, SampleRow, VariableRow,
+    LIMITS,
+};
 use crate::table::Table;
 use std::fmt::Write;
 
@@ -18,6 +21,15 @@ pub fn markdown() -> String {
     text.push('\n');
     section::<MessageRow>(&mut text);
     section::<ProbeRow>(&mut text);
+    section::<VariableRow>(&mut text);
+    section::<LimitRow>(&mut text);
+    text.push_str(
+        "Where several limits hold, the first here counts.\n\n| limit | meaning |\n| --- | --- |\n",
+    );
+    for (limit, doc) in LIMITS {
+        writeln!(text, "| `{limit}` | {doc} |").expect("a String never refuses");
+    }
+    text.push('\n');
     text
 }
 

@@ -25,6 +25,20 @@ pub struct Estimates<S = &'static str> {
     pub inflight_hi: Option<u32>,
 }
 
+/// What limits a flow: the text in the column `limit`, and its meaning. Where several limits hold, the first here counts.
+pub const LIMITS: [(&str, &str); 7] = [
+    ("recovery", "TCP is in the state Recovery or Loss: what was lost is sent again"),
+    ("application", "all that was written is sent, but for less than a segment"),
+    ("cwnd", "the congestion window is full, or TCP waits until it takes a larger burst"),
+    (
+        "send_buffer",
+        "all that was written is sent, and the application waits for room in the send buffer",
+    ),
+    ("receive_window", "the receive window takes no more"),
+    ("pacing", "the next packet is not due yet"),
+    ("host_queue", "the host holds as much of an unpaced socket as it may (TCP small queues)"),
+];
+
 /// Something that happened at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
@@ -307,5 +321,35 @@ table! {
         there_us: Option<i64> ["us"],
         /// Time until its answer was back; null if it was not.
         rtt_us: Option<i64> ["us"],
+    }
+}
+
+table! {
+    /// One row per variable of a controller and change of it, and one for each of a flow's variables at each of its `cca_state` events; only of runs with `[record] variables = true`. A flow's last row of a name holds until its end.
+    VariableRow, VariableColumns = "variables" {
+        /// Time since the start of the run.
+        t_ns: i64 ["ns"],
+        /// Number of the flow.
+        flow: i32 ["-"],
+        /// Name of the variable, as the controller's source declares it.
+        name: &'static str ["-"],
+        /// Its value in `unit`; the number of `word` where it has words; null when it is not set.
+        value: Option<i64> ["-"],
+        /// Unit of the value; `bool` is 0 or 1, `-` a number of things without one.
+        unit: &'static str ["-"],
+        /// The value as a word; null for variables that are numbers.
+        word: Option<&'static str> ["-"],
+    }
+}
+
+table! {
+    /// One row per change of what limits a flow, from when it is established; only of runs with `[record] limits = true`, of flows over TCP and the simplified QUIC. A limit holds until the flow's next row, the last one until its end.
+    LimitRow, LimitColumns = "limits" {
+        /// Time since the start of the run.
+        t_ns: i64 ["ns"],
+        /// Number of the flow.
+        flow: i32 ["-"],
+        /// What limits it; see the list below.
+        limit: &'static str ["-"],
     }
 }

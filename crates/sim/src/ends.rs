@@ -1,13 +1,13 @@
 //! The two hosts of a flow, whichever transport they speak.
 
 use crate::quinn::Quinn;
-use cca::{CaInfo, Controller, TcpSock};
+use cca::{CaInfo, Controller, TcpSock, Variable};
 use net::fetch::fetch;
 use net::host::{EcnMode, Nic};
 use net::packet::{MSS, SEGMENTS_MAX};
 use net::{flags, Ack, Packet};
 use transport::app::Write;
-use transport::common::{Conn, SenderEvent, SenderStats};
+use transport::common::{Conn, LimitedBy, SenderEvent, SenderStats};
 use transport::tcp::{Burst, Feedback};
 use transport::{quic, tcp};
 use units::{Span, Time};
@@ -296,6 +296,25 @@ impl Ends {
             Ends::Tcp(sender, _) => Some(sender.limited_time(now)),
             Ends::Quic(..) | Ends::Quinn(_) => None,
         }
+    }
+
+    /// What limits the sender at present; unknown of quinn.
+    pub fn limited_by(&mut self) -> Option<LimitedBy> {
+        match self {
+            Ends::Tcp(sender, _) => sender.limited_by(),
+            Ends::Quic(sender, _) => sender.limited_by(),
+            Ends::Quinn(_) => None,
+        }
+    }
+
+    /// Variables that the controller declares; none of one inside quinn.
+    pub fn variables(&self) -> Vec<Variable> {
+        self.controller().map(|ca| ca.module().variables()).unwrap_or_default()
+    }
+
+    /// Reads their values; false where there are none at present.
+    pub fn read_variables(&mut self, values: &mut [i64]) -> bool {
+        sender!(self, s => s.sk.read_variables(values), _q => false)
     }
 
     /// Segments that were sent again, or of QUIC packets that were lost; up to date without [`Ends::observe`].

@@ -20,6 +20,7 @@ mod controllers;
 mod ends;
 mod flow;
 pub mod guard;
+mod inside;
 mod probe;
 mod prober;
 mod qlog;

@@ -3,6 +3,7 @@
 use crate::bounds::{self, Exceeded, Held};
 use crate::capture::Capture;
 use crate::flow::Flow;
+use crate::inside::Inside;
 use crate::probe::Probe;
 use crate::prober::Prober;
 use crate::qlog::Qlog;
@@ -102,6 +103,7 @@ impl<T: Traffic> World<T> {
         let shared = Shared {
             probe: Probe::new(plan, out)?,
             qlog: plan.record.qlog.then(|| Qlog::create(plan, &mut flows, out)).transpose()?,
+            inside: Inside::create(plan, &flows, out)?,
             capture: plan.record.pcap.then(|| Capture::create(plan, &flows, out)).transpose()?,
             down,
             up,
@@ -208,6 +210,9 @@ impl<T: Traffic> World<T> {
         }
         if let Some(capture) = self.shared.capture.take() {
             capture.finish(self.shared.end)?;
+        }
+        if let Some(inside) = self.shared.inside.take() {
+            inside.finish()?;
         }
         if let Some(qlog) = self.shared.qlog.take() {
             qlog.finish()?;

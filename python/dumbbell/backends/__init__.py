@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dumbbell.errors import EngineError, ScenarioError, show, wrong
+from dumbbell.scenario.file import EXTRA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,8 +44,9 @@ class Kind(NamedTuple):
         What of this package makes its tables, where that is not the engine.
     text
         How ``--on`` names it and what it is, for the help.
-    has_qlog
-        Whether it knows what a qlog has: what senders of a real stack have taken for lost, and when, nobody tells.
+    extra
+        What of `EXTRA` it can record: what senders of a real stack have taken for lost, and when, nobody tells; modules
+        are asked for their variables in virtual Linux only.
     has_states
         Whether controllers tell their states, because they are not the kernel's own.
     estimates_queue
@@ -69,7 +71,7 @@ class Kind(NamedTuple):
     has_workers: bool = False
     sources: tuple[str, ...] = ("backends",)
     text: str = ""
-    has_qlog: bool = False
+    extra: tuple[str, ...] = ()
     has_states: bool = False
     estimates_queue: bool = False
     stack: str = ""
@@ -87,6 +89,7 @@ _UML = Kind(
     sources=("uml", "backends/tc.py", "backends/script.py", "backends/tables.py"),
     text="uml: an unmodified Linux in virtual time (docs/uml.md)",
     estimates_queue=True,
+    extra=("variables",),
     stack="uml",
 )
 _OURS = "the same with our controllers only"
@@ -99,7 +102,7 @@ KINDS = {
         is_real_time=False,
         jobs=None,
         text="sim (default)",
-        has_qlog=True,
+        extra=EXTRA,
         has_states=True,
     ),
     "linux": Kind(
@@ -134,7 +137,7 @@ KINDS = {
         has_hosts=True,
         has_workers=True,
         text="ray://, ray://HOST:PORT: the simulator on a cluster of Ray (docs/sweep.md)",
-        has_qlog=True,
+        extra=EXTRA,
         has_states=True,
         recorded="sim",
     ),
@@ -155,7 +158,7 @@ class Backend(Protocol):
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run a plan on its back end into `folder`, which must not exist yet, and return its manifest."""
-    _refuse_qlog(request)
+    _refuse_extra(request)
     return _module(request.on).run(request, folder)
 
 
@@ -164,7 +167,7 @@ def lacking(request: Request) -> str:
 
     Raises ScenarioError for what of the plan its back end cannot do, whatever this machine has.
     """
-    _refuse_qlog(request)
+    _refuse_extra(request)
     if kind(request.on).has_hosts:
         return ""
     try:
@@ -187,9 +190,10 @@ def kernel_of(request: Request) -> str:
     return digest
 
 
-def _refuse_qlog(request: Request) -> None:
-    if request.planned.plan["record"].get("qlog") and not kind(request.on).has_qlog:
-        raise ScenarioError("record.qlog", f"got true, wanted false with --on {request.on}; --on sim has it")
+def _refuse_extra(request: Request) -> None:
+    for name in EXTRA:
+        if request.planned.plan["record"].get(name) and name not in kind(request.on).extra:
+            raise ScenarioError(f"record.{name}", f"got true, wanted false with --on {request.on}; --on sim has it")
 
 
 def kind(on: str, option: str = "--on") -> Kind:
@@ -231,7 +235,7 @@ def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | N
         )
     module: Any = _module(on)
     for request in requests:
-        _refuse_qlog(request)
+        _refuse_extra(request)
         try:
             module.check(request)
         except ScenarioError as error:

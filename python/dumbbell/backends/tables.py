@@ -35,6 +35,7 @@ def write(
     warnings: Sequence[str],
     messages: Sequence[Row] = (),
     probes: Sequence[Row] = (),
+    variables: Iterable[Row] = (),
 ) -> Row:
     """Write the tables that the plan records into `out` and return the summary. `capacity_bytes` is what each recorded
     link could send, `flows` the totals of each flow; `queue` is in the order of time, `messages` in that of flows and
@@ -49,6 +50,8 @@ def write(
         "messages": messages,
         "probes": probes,
     }
+    if plan["record"].get("variables"):
+        tables["variables"] = sorted(variables, key=lambda row: row["t_ns"])
     measured = {
         "totals": {
             "end_ns": plan["duration_ns"],

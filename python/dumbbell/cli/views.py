@@ -115,6 +115,7 @@ def _described(controller: Controller, *, is_own: bool) -> dict[str, object]:
         "summary": controller.summary,
         "license": controller.license,
         "states": controller.states,
+        "variables": {v.name: {"unit": v.unit, "words": v.words} for v in controller.variables.values()},
         "parameters": _parameters(controller),
         "presets": {preset.name: preset.values for preset in controller.presets.values()},
         "papers": [] if is_own else [statement.as_json() for statement in specification.about(controller.name)],
@@ -134,6 +135,11 @@ def _show_controller(controller: Controller, *, is_own: bool) -> None:
     print(f"{controller.name} ({controller.license or 'no licence given'})\n\n{controller.doc}\n")
     if controller.states:
         print(f"States: {', '.join(controller.states)}\n")
+    if controller.variables:
+        print("Variables that [record] variables = true keeps:")
+        for variable in controller.variables.values():
+            print(f"  {variable.name} ({variable.unit or ' | '.join(variable.words)})\n      {variable.doc}")
+        print()
     said = "" if is_own else specification.summary(controller.name)
     if said:
         print(said + "\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.judge.grammar import refuse_doubted
 from dumbbell.judge.parse import names, sentence
-from dumbbell.judge.sentence import Baseline, Both, Compare, Either, Reading, Scaled, Sentence
+from dumbbell.judge.sentence import Baseline, Both, Compare, Either, Reading, Scaled, Sentence, Variable
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.study import plans_of_several_links
 from dumbbell.scenario import source
@@ -172,6 +172,9 @@ def _asked(scenario: Scenario, number: int, line: int) -> Asked:
         for value in said.values()
         if isinstance(value, Reading) and value.case
     }
+    for value in said.values():
+        if isinstance(value, Variable) and not scenario.record.variables:
+            raise ScenarioError(f"{at}.that", f'"{value}" needs the table of variables; [record] variables = true')
     _check_at(scenario, table.at, f"{at}.at")
     return Asked(table, said, number, line, cases)
 

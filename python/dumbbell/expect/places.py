@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.judge.sentence import Count, Delay, Named, Reading, Stay, Value
+from dumbbell.judge.sentence import Count, Delay, Named, Reading, Stay, Value, Variable
 from dumbbell.results import axis, figures, windows
 from dumbbell.results.catalogue import Measured, figure
 from dumbbell.results.statistic import Sample
 from dumbbell.results.stays import stays_of
+
+from . import variables
 
 if TYPE_CHECKING:
     from dumbbell.judge.sentence import Place
@@ -54,6 +56,8 @@ class At(NamedTuple):
         try:
             if isinstance(value, Reading):
                 return self._figure(value)
+            if isinstance(value, Variable):
+                return self._variable(value)
             return [Named(value.of or "", self._of_events(value))]
         except ResultError as error:
             raise ScenarioError(f"expect[{self.asked.number}].that", str(error)) from None
@@ -123,6 +127,17 @@ class At(NamedTuple):
         if not members:
             raise ResultError(f"{of} has no flow, wanted one of: {', '.join(run.plan.groups)}")
         return members
+
+    def _variable(self, value: Variable) -> list[Named]:
+        """A variable of each flow that has it."""
+        runs = self._runs(None)
+        rows = []
+        for flow in self._flows(value.of, runs[0]):
+            read = tuple(variables.read(run, flow, value) for run in runs)
+            several = len(runs[0].plan.flows) > 1
+            label = runs[0].plan.flows[flow].name if several else ""
+            rows.append(Named(label, Sample(read, tuple(run.seed for run in runs))))
+        return rows
 
     def _of_events(self, value: Count | Delay | Stay) -> Sample:
         runs = self._runs(None)

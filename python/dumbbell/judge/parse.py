@@ -8,7 +8,9 @@
     order A > B >= C by FIGURE [+- AMOUNT]   order bbr > bbr3 >= cubic by goodput
     VALUE rises|falls|is flat along KEY      queue falls along path.buffer
     state S [of A] never                     state PROBE_RTT never
+    variable V [of A] WHEN == WORD           variable startup_end at STARTUP ends == plateau
     VALUE := FIGURE[@LINK] | event KIND | state S | state S after S2 begins|ends | stay in S
+             | variable V [at S begins|ends | at TIME] | largest|smallest variable V
              each with [of A] [with CASE] [from TIME] [to TIME]
 
 A number has the unit that tables print, or one behind it. An amount in percent is a part of what it is compared with.
@@ -42,6 +44,7 @@ from .sentence import (
     Sentence,
     Stay,
     Value,
+    Variable,
 )
 
 if TYPE_CHECKING:
@@ -86,6 +89,8 @@ class _Reader:
     def __init__(self, text: str, at: str, of: str | None) -> None:
         self.text, self.at, self.of = text, at, of
         self.words, self.i = list(_tokens(text)), 0
+        self.units: set[str] = set()
+        """Units of the numbers that a variable is compared with."""
 
     def whole(self) -> Sentence:
         made: Sentence = self.order() if self.next_is("order") else self.statement()
@@ -120,27 +125,45 @@ class _Reader:
         return self.fail(wanted)
 
     def compare(self, left: Value, sign: Sign) -> Compare:
+        if isinstance(left, Variable) and not self.is_number():
+            return self.compare_word(left, sign)
         right = self.right(left)
         tolerance = self.tolerance(left) if self.next_is("+-", "±") else Tolerance()
-        return Compare(_each(self.clauses(left), sign), sign, right, tolerance)
+        return Compare(_each(self.clauses(self.in_unit(left)), sign), sign, right, tolerance)
+
+    def compare_word(self, left: Variable, sign: Sign) -> Compare:
+        word = self.take("a number or a word")
+        if sign not in ("==", "!=") or not re.fullmatch(r"\w+", word) or word in ("baseline", "x"):
+            self.fail(f'a number behind "{left} {sign}", or == and a word')
+        return Compare(self.clauses(left._replace(word=word)), sign, 1.0)
+
+    def in_unit(self, value: Value) -> Value:
+        """A variable with the unit of the numbers that it was compared with."""
+        if not isinstance(value, Variable) or not self.units:
+            return value
+        if len(self.units) > 1:
+            self.fail(f'numbers in one unit behind "{value}", got {" and ".join(map(repr, sorted(self.units)))}')
+        return value._replace(unit=next(iter(self.units)))  # type: ignore[arg-type]
 
     def between(self) -> Both:
         low, unit = self.number()
         first = self.sign()
         value = self.value()
         second = self.sign()
-        high = self.number()
+        least, most = self.amount(value, low, unit), self.amount(value, *self.number())
+        value = self.in_unit(value)
         return Both(
             (
-                Compare(_each(value, _TURNED[first]), _TURNED[first], self.amount(value, low, unit)),
-                Compare(_each(value, second), second, self.amount(value, *high)),
+                Compare(_each(value, _TURNED[first]), _TURNED[first], least),
+                Compare(_each(value, second), second, most),
             )
         )
 
     def within(self, left: Value) -> Compare:
         near = self.tolerance(left)
         self.expect("of")
-        return Compare(left, "==", self.right(left), near)
+        right = self.right(left)
+        return Compare(self.in_unit(left), "==", right, near)
 
     def narrow(self, left: Reading) -> Narrow:
         width, unit = self.number()
@@ -180,6 +203,12 @@ class _Reader:
             if kind not in EVENTS:
                 raise wrong(self.at, kind, f"an event, one of: {', '.join(EVENTS)}", list(EVENTS))
             return self.clauses(Count("event", kind))
+        for pick in ("largest", "smallest", "last"):
+            if self.next_is(pick):
+                self.expect("variable")
+                return self.variable(pick)
+        if self.next_is("variable"):
+            return self.variable("last")
         if self.next_is("stay"):
             self.expect("in")
             return self.clauses(Stay(self.take("a state, such as PROBE_RTT")))
@@ -188,6 +217,22 @@ class _Reader:
             entered = self.clauses(Count("state", state))
             return self.delay(state, entered.of) if self.next_is("after") else entered
         return self.reading()
+
+    def variable(self, pick: str) -> Value:
+        self.units.clear()
+        name = self.take("a variable, such as max_bw")
+        value = self.clauses(Variable(name, pick))  # type: ignore[arg-type]
+        assert isinstance(value, Variable)
+        if not self.next_is("at"):
+            return value
+        if pick != "last" or value.start_s is not None or value.end_s is not None:
+            self.fail(f'either a moment or a part of the run behind "{value}"')
+        if self.is_number():
+            return self.clauses(value._replace(at_s=self.seconds(self.take("a time"))))
+        state, edge = self.take("a state, or a time"), self.take("begins or ends")
+        if edge not in ("begins", "ends"):
+            self.fail(f'begins or ends behind "at {state}"')
+        return self.clauses(value._replace(state=state, edge=edge))  # type: ignore[arg-type]
 
     def delay(self, state: str, of: str | None) -> Value:
         after = self.take("a state")
@@ -230,6 +275,8 @@ class _Reader:
         return self.amount(left, number, unit)
 
     def scaled(self, factor: float, left: Value) -> Scaled:
+        if isinstance(left, Variable):
+            self.fail(f'a number behind "{left}"')
         if self.next_is("baseline"):
             return Scaled(factor, Baseline())
         other = self.reading()
@@ -245,11 +292,27 @@ class _Reader:
         """A number in the unit of a value, as metrics compute it."""
         if isinstance(value, Reading):
             return amount(value.figure, number, unit, self.text, self.at)
+        if isinstance(value, Variable):
+            return self.variable_amount(value, number, unit)
         if isinstance(value, Count):
             return number if not unit else self.fail(f"a count without a unit, got {number:g}{unit}")
         if not unit:
             self.fail(f'a time with its unit behind "{value}", such as 200ms')
         return self.seconds(f"{number:g}{unit}")
+
+    def variable_amount(self, value: Variable, number: float, unit: str) -> float:
+        """A number as its unit says: a rate in bit/s, a time in s, a plain number in the unit of the variable."""
+        if not unit:
+            self.units.add("")
+            return number
+        for base, parse in (("bit/s", units.rate_bps), ("s", lambda text: units.span_ns(text) / 1e9)):
+            try:
+                amount = float(parse(f"{number!r}{unit}"))
+            except units.UnitError:
+                continue
+            self.units.add(base)
+            return amount
+        return self.fail(f'a plain number, a rate or a time behind "{value}", got {number:g}{unit}')
 
     def seconds(self, text: str) -> float:
         try:

@@ -99,7 +99,38 @@ class Stay(NamedTuple):
         return f"stay in {self.state}"
 
 
-Value = Reading | Count | Delay | Stay
+class Variable(NamedTuple):
+    """A variable that the controller declares: at a time, when a state first begins or ends, at the end, or the largest
+    or smallest value of a part of the run.
+
+    Attributes
+    ----------
+    unit
+        What a number is in that it is compared with: ``bit/s``, ``s``, or the unit of the variable (empty).
+    word
+        The word that is asked for, of a variable that has words: its value is 1 where it has this one, else 0.
+    """
+
+    name: str
+    pick: Literal["last", "largest", "smallest"] = "last"
+    of: str | None = None
+    state: str | None = None
+    edge: Literal["begins", "ends"] | None = None
+    at_s: float | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    unit: Literal["bit/s", "s", ""] = ""
+    word: str | None = None
+
+    def __str__(self) -> str:
+        when = (
+            f"at {self.state} {self.edge}" if self.state else f"at {_span(self.at_s)}" if self.at_s is not None else ""
+        )
+        picked = "" if self.pick == "last" else self.pick
+        return " ".join(filter(None, [picked, "variable", self.name, self.of and f"of {self.of}", when]))
+
+
+Value = Reading | Count | Delay | Stay | Variable
 
 
 class Named(NamedTuple):
@@ -351,7 +382,17 @@ def shown(value: Value, amount: float) -> str:
     if isinstance(value, Reading):
         known = figure(value.figure)
         return f"{number(known.scale * amount)}{f' {known.unit}' if known.unit else ''}"
+    if isinstance(value, Variable):
+        return _shown_variable(value, amount)
     return f"{number(amount)} s" if isinstance(value, (Delay, Stay)) else number(amount)
+
+
+def _shown_variable(value: Variable, amount: float) -> str:
+    if value.word is not None:
+        return value.word if amount == 1 else f"not {value.word}"
+    if value.unit == "bit/s":
+        return f"{number(amount / 1e6)} Mbit/s"
+    return f"{number(amount)} s" if value.unit == "s" else number(amount)
 
 
 def tolerance_text(value: Value, tolerance: Tolerance) -> str:

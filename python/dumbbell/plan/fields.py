@@ -37,6 +37,8 @@ class Record(View, frozen=True, kw_only=True):
     events: bool
     pcap: bool
     qlog: bool = False
+    variables: bool = False
+    limits: bool = False
     states: bool = True
 
 

@@ -15,7 +15,7 @@ from dumbbell import controllers, units
 from dumbbell.errors import ScenarioError, together, wrong
 from dumbbell.scenario import arrivals, recorded, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
-from dumbbell.scenario.file import Flow, Limits, Path, Record, Scenario
+from dumbbell.scenario.file import EXTRA, Flow, Limits, Path, Record, Scenario
 from dumbbell.scenario.host import Host
 from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
@@ -181,10 +181,9 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
 
 
 def _record(record: Record) -> RecordPlan:
-    """Recorded tables, by the engine's names, which are those of the keys; `qlog` is left out where there is none."""
-    kept: Any = {name: getattr(record, name) for name in RecordPlan.__annotations__ if name != "qlog"}
-    if record.qlog:
-        kept["qlog"] = True
+    """Recorded tables, by the engine's names, which are those of the keys; those of `EXTRA` only where asked for."""
+    names = [name for name in RecordPlan.__annotations__ if name not in EXTRA or getattr(record, name)]
+    kept: Any = {name: getattr(record, name) for name in names}
     return kept  # type: ignore[no-any-return]
 
 

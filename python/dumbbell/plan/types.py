@@ -71,6 +71,10 @@ class RecordPlan(TypedDict):
     """`trace.pcap` is written."""
     qlog: NotRequired[bool]
     """`trace.sqlog` is written; the simulator's."""
+    variables: NotRequired[bool]
+    """`variables.parquet` is written: variables of controllers when they change."""
+    limits: NotRequired[bool]
+    """`limits.parquet` is written: what limits each flow when."""
     states: bool
     """On real hosts our own controllers are asked for their state at every sample."""
 

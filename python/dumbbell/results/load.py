@@ -79,7 +79,8 @@ class Results(Sequence[Result]):
         return self.table("samples")
 
     def table(self, name: str) -> pa.Table:
-        """One table of all runs, runs in their order: ``flows``, ``samples``, ``queue``, ``events`` or ``messages``.
+        """One table of all runs, runs in their order: ``flows``, ``samples``, ``queue``, ``events`` or ``messages``;
+        ``variables`` and ``limits`` where the scenario asks for them.
 
         Before its own columns (docs/results.md) stand ``run`` (the folder's name), ``scenario``, ``repetition``,
         ``seed`` and those of each varied key, as in `to_table`. ``seed`` is that of the run; a varied seed is

@@ -60,10 +60,12 @@ COLUMNS = {
     "events": ("t_ns", "flow", "kind", "value", "note"),
     "messages": ("flow", "asked_us", "written_us", "bytes", "completed_us"),
     "probes": ("probe", "sent_us", "there_us", "rtt_us"),
+    "variables": ("t_ns", "flow", "name", "value", "unit", "word"),
+    "limits": ("t_ns", "flow", "limit"),
 }
-_TEXT = frozenset({"cca", "kind", "note"})
+_TEXT = frozenset({"cca", "kind", "note", "name", "unit", "word", "limit"})
 #: Columns of those that may hold nulls.
-_NULLABLE = frozenset({"completed_us", "there_us", "srtt_us", "rtt_us", "value", "note"})
+_NULLABLE = frozenset({"completed_us", "there_us", "srtt_us", "rtt_us", "value", "note", "word"})
 
 
 class Result:
@@ -166,6 +168,22 @@ class Result:
                 f'{self.folder}: it has no probes; a flow with workload = {{ probe = "10ms" }} sends them'
             )
         return self._table("probes")
+
+    @cached_property
+    def variables(self) -> pa.Table:
+        """One row per variable of a controller and change of it; only of runs with ``[record] variables = true``."""
+        return self._asked_for("variables")
+
+    @cached_property
+    def limits(self) -> pa.Table:
+        """One row per change of what limits a flow; only of runs with ``[record] limits = true``."""
+        return self._asked_for("limits")
+
+    def _asked_for(self, name: str) -> pa.Table:
+        """A table that the scenario has to ask for."""
+        if not getattr(self.plan.record, name):
+            raise ResultError(f"{self.folder}: it has no {name}; a run with [record] {name} = true has them")
+        return self._table(name)
 
     def _table(self, name: str) -> pa.Table:
         import pyarrow as pa

@@ -33,7 +33,9 @@ MADE = ".dumbbell-serve"
 #: What is written beside its place: a run that is not complete, the list of a sweep's runs.
 _LEFT = re.compile(rf"{re.escape(BESIDE)}(\d+)-(.*)", re.DOTALL)
 #: What a run's folder may hold without its manifest saying so.
-_TABLES = frozenset(f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages", "probes"))
+_TABLES = frozenset(
+    f"{name}.parquet" for name in ("flows", "samples", "queue", "events", "messages", "probes", "variables", "limits")
+)
 _TRACES = ("trace.pcap", "trace.sqlog")
 #: The page that `report` writes into a folder by default.
 PAGE = "report.html"

@@ -292,6 +292,10 @@ class Limits(Table):
     )
 
 
+#: Keys of [record] that a plan has only where they are true, so that the plans of others stay as they were.
+EXTRA = ("qlog", "variables", "limits")
+
+
 class Record(Table):
     """What a run writes in addition to its summary and flow table."""
 
@@ -305,6 +309,19 @@ class Record(Table):
     qlog: Switch = key(
         SWITCH,
         "qlog of the senders: packets of QUIC, recovery of all flows; simulator only",
+        default=False,
+        varies=False,
+    )
+    variables: Switch = key(
+        SWITCH,
+        "table of what controllers declare (max_bw, rounds, bounds, undo values, why slow start ended), when it"
+        " changes; simulator, and --on uml at every sample",
+        default=False,
+        varies=False,
+    )
+    limits: Switch = key(
+        SWITCH,
+        "table of what limits each flow when: application, windows, buffers, pacing, recovery; simulator only",
         default=False,
         varies=False,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dumbbell import plan, units
 from dumbbell.errors import ScenarioError
 from dumbbell.plan import estimate
+from dumbbell.scenario.file import EXTRA
 
 if TYPE_CHECKING:
     from dumbbell.plan.planned import Planned
@@ -78,9 +79,11 @@ class Tally:
     def take(self, planned: Planned) -> None:
         """Count one more run. Raises ScenarioError for one that is too large, or with which all of them are."""
         plan, limits = planned.plan, self.limits
-        for name in ("pcap", "qlog"):
+        for name in ("pcap", *EXTRA):
             if plan["record"].get(name):
-                raise ScenarioError(f"record.{name}", "got true, wanted false: this server writes no captures")
+                raise ScenarioError(
+                    f"record.{name}", "got true, wanted false: this server writes no such table or capture"
+                )
         self._check_memory(len(plan["flows"]) * (plan["duration_ns"] // plan["sample_ns"] + 1))
         plan["limits"]["memory_bytes"] = min(plan["limits"]["memory_bytes"], limits.memory_bytes)
         self.runs += 1

@@ -77,6 +77,7 @@ def load(plan: Plan, own: Own, kernel: Kernel, *, ours: bool) -> Loaded:
     names = _kernel_names([instance for instance in dict.fromkeys(wanted) if instance is not None])
     modules_ = modules.build(list(names.values()), kernel.tree, kernel.modules, arch="um") if names else []
     built = dict(zip(names, modules_, strict=True))
+    asks = plan["record"]["states"] or plan["record"].get("variables")
     return Loaded(
         [
             flow["cca"] if instance is None else built[instance].kernel_name
@@ -84,7 +85,7 @@ def load(plan: Plan, own: Own, kernel: Kernel, *, ours: bool) -> Loaded:
         ],
         {f"{module.file.stem}.ko": module.file for module in built.values()},
         [_loading(module.file, dict(instance.params)) for instance, module in built.items()],
-        [module.kernel_name for instance, module in built.items() if plan["record"]["states"] and _reports(instance)],
+        [module.kernel_name for instance, module in built.items() if asks and _reports(instance)],
     )
 
 

@@ -75,6 +75,8 @@ class Estimates(NamedTuple):
     cwnd_gain: int | None = None
     inflight_lo: int | None = None
     inflight_hi: int | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    """Columns of the variables, as ``.NAME:UNIT``, and their words."""
 
 
 class Measured:
@@ -186,6 +188,7 @@ class Measured:
             probes=tables.decided(self.plan, [_probe(row) for row in self.rows("probes")])
             if self.plan.get("probes")
             else [],
+            variables=(row for flow in self.flows for row in flow.variables()),
         )
 
     def warnings(self) -> list[str]:
@@ -330,6 +333,20 @@ class Flow:
         else:
             yield {**blank, "t_ns": end["ended"], "kind": "stop"}
 
+    def variables(self) -> Iterator[dict[str, Any]]:
+        """Its rows of variables.parquet: what differs from the sample before, and all of them in a new state."""
+        last: dict[str, str] = {}
+        state: str | None = None
+        reports = self.of.reports.get(self.i, {})
+        for at in sorted(reports):
+            said = reports[at]
+            if all(word == "-" for _, word in said.variables):
+                continue
+            for column, word in said.variables:
+                if said.state != state or last.get(column) != word:
+                    yield _variable(at, self.i, column, word)
+            last, state = dict(said.variables), said.state
+
     def _states(self) -> Iterator[dict[str, Any]]:
         tcp, cca = CA_STATES[0], None
         reports = self.of.reports.get(self.i, {})
@@ -343,6 +360,8 @@ class Flow:
                 yield {"t_ns": row["t"], "kind": "cca_state", "note": said}
 
 
+#: Fields of a report that are numbers.
+_NUMBERS = [name for name in Estimates._fields if name not in ("state", "variables")]
 #: How long a sender was busy, and of that, waited for buffers of the hosts.
 _WAITS = {"busy_us": "busy_us", "receive_us": "rwnd_us", "send_us": "sndbuf_us"}
 
@@ -408,8 +427,24 @@ def _of_bbr(row: Row) -> Estimates:
 def _estimates(fields: dict[str, str]) -> Estimates:
     """Report of a module on a socket."""
     there = {name: word for name, word in fields.items() if word != "-"}
-    numbers = {name: int(there[name]) for name in Estimates._fields if name != "state" and name in there}
-    return Estimates(state=there.get("state"), **numbers)
+    numbers = {name: int(there[name]) for name in _NUMBERS if name in there}
+    variables = tuple((name, word) for name, word in fields.items() if name.startswith("."))
+    return Estimates(state=there.get("state"), variables=variables, **numbers)
+
+
+def _variable(at: int, flow: int, column: str, word: str) -> dict[str, Any]:
+    """A row of variables.parquet from a column of a report, ``.NAME:UNIT``, and what stands there."""
+    name, _, unit = column[1:].partition(":")
+    value = None if word == "-" else int(word)
+    words = unit.split("|") if "|" in unit else []
+    return {
+        "t_ns": at,
+        "flow": flow,
+        "name": name,
+        "value": value,
+        "unit": "" if words else unit.replace("_", " "),
+        "word": words[value] if value is not None and 0 <= value < len(words) else None,
+    }
 
 
 def _links_of(plan: Plan, flow: FlowPlan | ProbePlan) -> tuple[set[int], set[int]]:

@@ -196,6 +196,12 @@ pub struct Record {
     /// `trace.sqlog` is written; the simulator's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub qlog: bool,
+    /// `variables.parquet` is written: variables of controllers when they change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub variables: bool,
+    /// `limits.parquet` is written: what limits each flow when.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub limits: bool,
     /// On real hosts our own controllers are asked for their state at every sample.
     #[serde(default = "yes")]
     pub states: bool,

@@ -4,7 +4,9 @@
 use super::summary::Summary;
 use super::totals::RunTotals;
 use crate::table::{Table, TableWriter};
-use crate::{EventRow, MessageRow, Options, ProbeRow, QueueRow, RecordError, SampleRow, Tables};
+use crate::{
+    EventRow, MessageRow, Options, ProbeRow, QueueRow, RecordError, SampleRow, Tables, VariableRow,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -50,6 +52,9 @@ struct Measured {
     messages: Map<String, Value>,
     #[serde(default)]
     probes: Map<String, Value>,
+    /// None where the run does not keep them.
+    #[serde(default)]
+    variables: Option<Map<String, Value>>,
 }
 
 /// Writes the tables of the run that `json` describes into `out`, which must exist, and sums up.
@@ -73,6 +78,11 @@ pub fn write_measured(out: &Path, json: &str, options: Options) -> Result<Summar
     if !measured.probes.is_empty() {
         let mut table = TableWriter::<ProbeRow>::create(out, true)?;
         fill(&measured.probes, &mut table)?;
+        table.finish()?;
+    }
+    if let Some(variables) = &measured.variables {
+        let mut table = TableWriter::<VariableRow>::create(out, true)?;
+        fill(variables, &mut table)?;
         table.finish()?;
     }
     Ok(measured.totals.summary())

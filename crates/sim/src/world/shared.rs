@@ -5,6 +5,7 @@ use super::timeouts::Timeouts;
 use crate::capture::Capture;
 use crate::ends::{self, Ends};
 use crate::flow::Flow;
+use crate::inside::Inside;
 use crate::probe::Probe;
 use crate::qlog::Qlog;
 use crate::source::{Slots, Source};
@@ -31,6 +32,7 @@ pub(super) struct Shared<T: Traffic> {
     pub probe: Probe,
     pub capture: Option<Capture>,
     pub qlog: Option<Qlog>,
+    pub inside: Option<Inside>,
     /// Acknowledgements that a receiver sends now.
     pub acks: Vec<Ack>,
     /// Segments that receivers got.
@@ -205,6 +207,9 @@ impl<T: Traffic> Shared<T> {
         self.log_sender(i, flow);
         if self.probe.records_events() || self.qlog.is_some() {
             self.probe.sender_events(self.now, i, flow);
+        }
+        if let Some(inside) = &mut self.inside {
+            inside.note(self.now, i, flow);
         }
         if let Some(qlog) = &mut self.qlog {
             qlog.taken(i);

@@ -181,6 +181,11 @@ impl Socket {
         self.ca.read_info(&mut self.seen, info);
     }
 
+    /// Reads the controller's variables ([`Controller::read_variables`]).
+    pub fn read_variables(&mut self, values: &mut [i64]) -> bool {
+        self.ca.read_variables(&mut self.seen, values)
+    }
+
     /// The stack changed the window by itself: the controller's state may be another.
     #[inline]
     pub fn note_own_cwnd(&mut self) {

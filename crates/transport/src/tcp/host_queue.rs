@@ -173,6 +173,11 @@ impl HostQueue {
         self.throttled = true;
     }
 
+    /// Whether TCP waits for that.
+    pub fn is_throttled(&self) -> bool {
+        self.throttled
+    }
+
     /// Frees the bytes that have left; true when TCP waits for that (`tcp_wfree` schedules the tasklet).
     #[inline]
     pub fn complete(&mut self) -> bool {

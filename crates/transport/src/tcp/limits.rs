@@ -36,6 +36,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// The limit that counts at present.
+    pub fn now(&self) -> Limit {
+        self.now
+    }
+
     /// A limit is met at this tick, which counts unless a later one of [`Limit`] holds.
     #[inline]
     pub fn start(&mut self, limit: Limit, jiffies: u32) {

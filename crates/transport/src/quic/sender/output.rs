@@ -3,7 +3,7 @@
 
 use super::Sender;
 use crate::common::clock::run_time;
-use crate::common::Stamps;
+use crate::common::{Conn, LimitedBy, Stamps};
 use crate::quic::poll::Poll;
 use crate::quic::sent::{Sent, APP_LIMITED, ECT, IN_FLIGHT, OWNER, RETRANS};
 use cca::{CaEvent, CaState};
@@ -153,6 +153,23 @@ impl Sender {
         self.config.prr
             && matches!(self.state, CaState::Cwr | CaState::Recovery)
             && !self.sk.has_cong_control()
+    }
+
+    /// What limits the sender at present; `None` before it is established. Its streams have neither a receive window nor
+    /// a send buffer.
+    pub fn limited_by(&mut self) -> Option<LimitedBy> {
+        if self.conn != Conn::Established {
+            return None;
+        }
+        Some(if self.state >= CaState::Recovery {
+            LimitedBy::Recovery
+        } else if self.next_load().is_none() {
+            LimitedBy::Application
+        } else if self.has_room() && self.sk.tcp_wstamp_ns > self.sk.tcp_clock_cache {
+            LimitedBy::Pacing
+        } else {
+            LimitedBy::Cwnd
+        })
     }
 
     /// Window and pacer.

@@ -208,7 +208,7 @@ impl Sender {
 
     /// When the application goes on writing.
     #[inline]
-    fn wakes_at(&self) -> Time {
+    pub(super) fn wakes_at(&self) -> Time {
         self.buffer.map_or(Time::NEVER, |buffer| buffer.wakes_at)
     }
 

@@ -7,8 +7,8 @@ use super::super::send_buffer::{Queued, SendBuffer};
 use super::output::{buffer_segs, Push};
 use super::Sender;
 use crate::app::Write;
-use crate::common::Conn;
-use cca::CaEvent;
+use crate::common::{Conn, LimitedBy};
+use cca::{CaEvent, CaState};
 use net::frame::SKB_OVERHEAD;
 use units::{Span, Time};
 
@@ -234,6 +234,48 @@ impl Sender {
     fn withdraw(&mut self) {
         if self.supply.withdraw(self.rtx.nxt()) {
             self.sync_write_seq();
+        }
+    }
+
+    /// What limits the sender at present; `None` before it is established, and while its application is about to write.
+    pub fn limited_by(&self) -> Option<LimitedBy> {
+        if self.conn != Conn::Established || self.wakes_at() != Time::NEVER {
+            return None;
+        }
+        let is_cwnd_full = self.in_flight() >= self.sk.snd_cwnd;
+        if self.recovery.ca_state() >= CaState::Recovery {
+            return Some(LimitedBy::Recovery);
+        }
+        if self.unsent() == 0 {
+            let is_waiting = self.is_writer_stopped() || self.supply.unsent(self.rtx.nxt()) > 0;
+            return Some(match (is_waiting, is_cwnd_full) {
+                (false, _) => LimitedBy::Application,
+                (true, true) => LimitedBy::Cwnd,
+                (true, false) => LimitedBy::SendBuffer,
+            });
+        }
+        Some(if is_cwnd_full { LimitedBy::Cwnd } else { self.held_by() })
+    }
+
+    /// What holds data that the congestion window would take. What is neither paced nor held by a buffer waits for a larger
+    /// burst, or for a whole segment.
+    fn held_by(&self) -> LimitedBy {
+        let is_due = self.sk.tcp_wstamp_ns <= self.sk.tcp_clock_cache;
+        if self.limits.now() == Limit::ReceiveWindow || !self.is_in_window() {
+            LimitedBy::ReceiveWindow
+        } else if self.sk.sk_pacing_status == cca::SK_PACING_NEEDED && !is_due {
+            LimitedBy::Pacing
+        } else if self.host.is_throttled() {
+            let is_paced = self.sk.sk_pacing_status == cca::SK_PACING_FQ;
+            if is_paced {
+                LimitedBy::Pacing
+            } else {
+                LimitedBy::HostQueue
+            }
+        } else if self.supply.unsent_bytes(self.rtx.nxt()) < u64::from(self.config.mss) {
+            LimitedBy::Application
+        } else {
+            LimitedBy::Cwnd
         }
     }
 
