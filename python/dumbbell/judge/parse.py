@@ -9,7 +9,7 @@
     VALUE rises|falls|is flat along KEY      queue falls along path.buffer
     state S [of A] never                     state PROBE_RTT never
     VALUE := FIGURE[@LINK] | event KIND | state S | state S after S2 begins|ends | stay in S
-             each with [of A] [with CASE] [from TIME] [to TIME]
+             each with [of A] [with CASE] [from TIME] [to TIME], TIME in seconds or RTTs (20rtt)
 
 A number has the unit that tables print, or one behind it. An amount in percent is a part of what it is compared with.
 """
@@ -38,6 +38,7 @@ from .sentence import (
     Narrow,
     Ranking,
     Reading,
+    Rtts,
     Scaled,
     Sentence,
     Stay,
@@ -213,7 +214,7 @@ class _Reader:
             given = self.take(f"what {word} means")
             if key not in value._fields:
                 self.fail(f'no "{word}" behind "{value}"')
-            own[key] = self.seconds(given) if word in ("from", "to") else given
+            own[key] = self.instant(given) if word in ("from", "to") else given
         if "of" in value._fields and not (isinstance(value, Reading) and figure(value.figure).of_run):
             own.setdefault("of", value.of or self.of)
         return value._replace(**own)  # type: ignore[arg-type]
@@ -250,6 +251,10 @@ class _Reader:
         if not unit:
             self.fail(f'a time with its unit behind "{value}", such as 200ms')
         return self.seconds(f"{number:g}{unit}")
+
+    def instant(self, text: str) -> float:
+        match = _NUMBER.fullmatch(text)
+        return Rtts(match[1]) if match and match[2] == "rtt" else self.seconds(text)
 
     def seconds(self, text: str) -> float:
         try:

@@ -44,7 +44,8 @@ def page(said: Evaluation) -> str:
     intro = (
         f"Profile {said.how.profile}, on {escape(said.how.on)}. Bounds: Dumbbell's, version {head.bounds}"
         f" (<code>scenarios/suites/{escape(said.suite.name)}</code>); the document has none."
-        f" References in the same place: {escape(', '.join(head.references))}. ~: chance may decide."
+        + (f" References in the same place: {escape(', '.join(head.references))}." if head.references else "")
+        + " ~: chance may decide."
     )
     rows = "".join(_summary(chapter) for chapter in said.chapters)
     body = "".join(_chapter(chapter, said.candidate) for chapter in said.chapters)
@@ -96,7 +97,8 @@ def _group(cells: Sequence[Cell], candidate: str) -> str:
     return (
         f'<details{is_open}><summary><h3 style="display:inline">{escape(first.file.stem)}: {escape(first.name)}</h3>'
         f' <span class="{_class(worst)}">{worst}</span></summary>\n'
-        f'<img class="pic" alt="{escape(first.title)} of {escape(candidate)} and the references" src="{picture}">\n'
+        f'<img class="pic" alt="{escape(first.title)} of {escape(", ".join((candidate, *references)))}"'
+        f' src="{picture}">\n'
         f'<div class="wide"><table class="small"><tr><th>where</th><th>verdict</th>{names}<th>wanted</th></tr>'
         f"{rows}</table></div>\n"
         f"<p><code>{escape(first.command)}</code></p></details>\n"
