@@ -199,7 +199,8 @@ def test_with_a_controller_alone_asks_whose_where_several_differ(tmp_path: Path)
 
 
 def test_expectations_change_no_plan(tmp_path: Path) -> None:
-    bare, file = dumbbell.from_text(PAIR), expecting(tmp_path, 'that = "jain >= 0.5"', 'that = "queue >= 0"')
+    bare, at = dumbbell.from_text(PAIR), 'at = { "path.buffer" = ["1bdp", "4bdp"] }'
+    file = expecting(tmp_path, 'that = "jain >= 0.5"', f'that = "queue >= 0"\n{at}')
     assert [run.plan for run in plans(bare)] == [run.plan for run in plans(dumbbell.from_file(file).scenario)]
 
 

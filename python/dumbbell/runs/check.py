@@ -68,13 +68,13 @@ class Cost(NamedTuple):
     runs: int
     stored: int
     seconds: float
-    """Upper estimate, on all workers."""
+    """Estimate, on all workers."""
     workers: int
 
     def __str__(self) -> str:
         there = f" ({self.stored} in the store)" if self.stored else ""
-        cores = f"{self.workers} worker{'s' * (self.workers != 1)}"
-        return f"{self.runs} run{'s' * (self.runs != 1)}{there}, at most {_wall(self.seconds)} on {cores}"
+        cores = f"{self.workers} core{'s' * (self.workers != 1)}"
+        return f"{self.runs} run{'s' * (self.runs != 1)}{there}, {_wall(self.seconds)} on {cores}"
 
 
 def cost(jobs: Sequence[Job], store: Store, *, on: str, workers: int | None = None) -> Cost:
