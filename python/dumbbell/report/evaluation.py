@@ -119,7 +119,9 @@ def _picture(cells: Sequence[Cell], candidate: str) -> str:
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dumbbell", "font.size": 8}):
-        drawn = Figure(figsize=(6.0, 1.2 + 0.16 * len(cells)), layout="constrained")
+        labels = [cell.where or cell.name for cell in cells]
+        width = max(6.0, 4.0 + 0.07 * max(map(len, labels)))  # long places leave no room for the axes
+        drawn = Figure(figsize=(width, 1.2 + 0.16 * len(cells)), layout="constrained")
         ax = drawn.add_subplot()
         places = range(len(cells))
         for name, column in _columns(cells, candidate):
@@ -128,7 +130,7 @@ def _picture(cells: Sequence[Cell], candidate: str) -> str:
                 marker = "D" if name == candidate else "o"
                 style = look.of(name)
                 ax.plot(*zip(*points), marker, color=style.colour, markersize=6 if name == candidate else 4, label=name)
-        ax.set_yticks(list(places), [cell.where or cell.name for cell in cells])
+        ax.set_yticks(list(places), labels)
         ax.margins(y=0.3 / len(cells))
         ax.invert_yaxis()
         ax.set_xlabel(cells[0].title)
