@@ -106,7 +106,9 @@ def _print_cells(chapter: evaluated.Chapter) -> None:
         references = ", ".join(f"{cca} {said.measured}" for cca, said in cell.references.items())
         remark = f" ({cell.note})" if cell.note else ""
         chance = "~" if cell.said.is_unclear else ""
-        print(f"  {cell.said.grade}{chance}{remark}: {cell.name}, {cell.where}: {cell.said.measured}; {references}")
+        place = ", ".join(filter(None, (cell.name, cell.where)))
+        measured = "; ".join(filter(None, (cell.said.measured or cell.said.reason, references)))
+        print(f"  {cell.said.grade}{chance}{remark}: {place}: {measured}")
         print(f"      {cell.command}")
     if len(bad) > _LISTED:
         print(f"  and {len(bad) - _LISTED} more, which --json and the page of --out have")
