@@ -420,7 +420,7 @@ def evaluate(
     with _judging(every, own, on=on, store=store, jobs=jobs, progress=progress) as going:
         judged = list(tested.lines(every, going.execution, tell=going.errors.append))
         if kept and not going.errors:
-            kept.write(chosen.name, named, judged[: len(files[named])], going.execution)  # the candidate's come first
+            kept.write(chosen, named, judged[: len(files[named])], going.execution)  # the candidate's come first
     of_files = iter([lines for _, lines in judged])
     by_controller = {name: [line for _ in of_one for line in next(of_files)] for name, of_one in files.items()}
     how = evaluated.How(candidate, profile, given, tuple(map(str, cca)), on)

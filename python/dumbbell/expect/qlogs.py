@@ -24,6 +24,8 @@ from dumbbell.results.figures import measured, rows
 from dumbbell.runs.jobs import folder_name
 from dumbbell.units import value_text
 
+from .evaluated import address
+
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
     from dumbbell.runs.execute import Execution
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from .asked import File
     from .judged import Line
+    from .suites import Suite
 
 INDEX, README, QLOG = "index.json", "README.md", "trace.sqlog"
 #: Figures of each flow, over the part of the run that the file measures.
@@ -67,18 +70,18 @@ class Qlogs(NamedTuple):
         return file._replace(jobs={**file.jobs, (): list(map(_recorded, file.jobs[()]))})
 
     def write(
-        self, suite: str, candidate: str, judged: Sequence[tuple[File, Sequence[Line]]], going: Execution
+        self, suite: Suite, candidate: str, judged: Sequence[tuple[File, Sequence[Line]]], going: Execution
     ) -> None:
         """Put the qlog of each run of these files into the folder, and write the index. Raises OutError."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._remove_former()
             entries = [
-                self._placed(file, job, going.result(going.jobs[job.number]), lines)
+                self._placed(str(address(suite, file.path)), job, going.result(going.jobs[job.number]), lines)
                 for file, lines in judged
                 for job in file.jobs[()]
             ]
-            index = {"suite": suite, "candidate": candidate, "qlogs": entries}
+            index = {"suite": suite.name, "candidate": candidate, "qlogs": entries}
             for name, text in ((INDEX, json.dumps(index, indent=1) + "\n"), (README, _readme(index))):
                 with written_whole(self.folder / name) as draft:
                     draft.write_text(text, encoding="utf-8")
@@ -96,7 +99,7 @@ class Qlogs(NamedTuple):
         for name in (name for name in listed if name.endswith(".sqlog")):
             (self.folder / name).unlink(missing_ok=True)
 
-    def _placed(self, file: File, job: Job, run: Result, lines: Sequence[Line]) -> dict[str, Any]:
+    def _placed(self, scenario: str, job: Job, run: Result, lines: Sequence[Line]) -> dict[str, Any]:
         """One qlog, as a hard link to that of the store where the file system has them, and its entry."""
         planned = job.planned
         name = f"{folder_name(planned)}_r{planned.repetition}.sqlog"
@@ -110,11 +113,11 @@ class Qlogs(NamedTuple):
         words += [word for own in self.own for word in ("--cca", own)]
         return {
             "qlog": name,
-            "scenario": str(file.path.name),
+            "scenario": scenario,
             "place": dict(planned.vary),
             "repetition": planned.repetition,
             "seed": planned.plan["seed"],
-            "command": shlex.join(["dumbbell", "run", str(file.path), *words]),
+            "command": shlex.join(["dumbbell", "run", scenario, *words]),
             "flows": [
                 {"flow": row.flow, "name": row.name, "cca": row.cca}
                 | {figure(key).field: row.value(key) for key in _FIGURES}

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 REAL_START_S = 2.0
 
 
+#: What a packet takes in a qlog, bytes: 240 of TCP's recovery, 400 where it is QUIC's.
+QLOG_BYTES = 300
+
+
 class Described(NamedTuple):
     """What a scenario would run: `text` as paragraphs, what there is to warn of, and the same in numbers."""
 
@@ -70,11 +74,14 @@ class Cost(NamedTuple):
     seconds: float
     """Estimate, on all workers."""
     workers: int
+    qlog_bytes: int
+    """Estimate for those that are recorded as qlog."""
 
     def __str__(self) -> str:
+        qlogs = f", qlogs of about {max(self.qlog_bytes // 10**6, 1)} MB" if self.qlog_bytes else ""
         there = f" ({self.stored} in the store)" if self.stored else ""
         cores = f"{self.workers} core{'s' * (self.workers != 1)}"
-        return f"{self.runs} run{'s' * (self.runs != 1)}{there}, {_wall(self.seconds)} on {cores}"
+        return f"{self.runs} run{'s' * (self.runs != 1)}{there}, {_wall(self.seconds)} on {cores}{qlogs}"
 
 
 def cost(jobs: Sequence[Job], store: Store, *, on: str, workers: int | None = None) -> Cost:
@@ -87,7 +94,9 @@ def cost(jobs: Sequence[Job], store: Store, *, on: str, workers: int | None = No
         seconds = _seconds([job.planned.plan for job in todo], 0, on)
     else:
         seconds = sum(map(effort, todo)) / kind.packets_per_cpu_s
-    return Cost(len(by_key), len(by_key) - len(todo), seconds / used, used)
+    plans = [job.planned.plan for job in by_key.values()]
+    recorded = QLOG_BYTES * sum(packets(planned) for planned in plans if planned["record"].get("qlog"))
+    return Cost(len(by_key), len(by_key) - len(todo), seconds / used, used, recorded)
 
 
 def _workers(runs: int, on: str, jobs: int | None) -> int:
