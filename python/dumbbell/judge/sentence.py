@@ -167,7 +167,8 @@ class Compare(NamedTuple):
         """Judge each row of the left side."""
         lefts = place.rows(self.left)
         if isinstance(self.right, float):
-            return [self._row(left, self.right, f"{self.sign} {shown(self.left, self.right)}") for left in lefts]
+            wanted = self._wanted(shown(self.left, self.right))
+            return [self._row(left, self.right, wanted) for left in lefts]
         of = self.right.value
         rights = place.baseline(self.left) if isinstance(of, Baseline) else place.rows(of)
         if not rights:
@@ -183,13 +184,18 @@ class Compare(NamedTuple):
             raise ValueError(f"{len(lefts)} rows on the left, {len(rights)} on the right: wanted `of` on one of them")
         return [self._against(left, right) for left, right in zip(lefts, rights, strict=True)]
 
+    def _wanted(self, line: str) -> str:
+        """The line with what it may be missed by."""
+        if self.tolerance == Tolerance():
+            return f"{self.sign} {line}"
+        width = tolerance_text(self.left, self.tolerance)
+        return f"within {width} of {line}" if self.sign == "==" else f"{self.sign} {line} ± {width}"
+
     def _against(self, left: Named, right: Named) -> Judged:
         assert isinstance(self.right, Scaled)
         factor, of = self.right.factor, right.sample
         scaled = Sample(tuple(None if v is None else factor * v for v in of.values), of.seeds)
-        width = "" if self.tolerance == Tolerance() else tolerance_text(self.left, self.tolerance)
-        line = f"{self.right} = {shown(self.left, scaled.interval.mean)}"
-        wanted = f"within {width} of {line}" if self.sign == "==" else f"{self.sign} {line}{width and f' ± {width}'}"
+        wanted = self._wanted(f"{self.right} = {shown(self.left, scaled.interval.mean)}")
         absent = lacking(self.left if isinstance(self.right.value, Baseline) else self.right.value, scaled)
         if absent:
             return Judged(left.label, absent, _measured(self.left, left.sample), wanted)
