@@ -103,6 +103,8 @@ class Qlogs(NamedTuple):
         """One qlog, as a hard link to that of the store where the file system has them, and its entry."""
         planned = job.planned
         name = f"{folder_name(planned)}_r{planned.repetition}.sqlog"
+        if (self.folder / name).exists():  # values that look alike in a file's name
+            name = f"{planned.name}_{job.number:05d}.sqlog"
         try:
             os.link(run.folder / QLOG, self.folder / name)
         except OSError:
