@@ -68,9 +68,8 @@ enum bbr_draft_undo {
 /* clang-format off */
 struct bbr_draft {
 	struct bbr2	bbr;
-	u32		rounds;			/* round trips so far */
-	u32		drain_start;		/* `rounds` when DRAIN began */
-	u32		recovery_start;		/* `rounds` when Recovery began */
+	u32		drain_start;		/* round_count when DRAIN began */
+	u32		recovery_start;		/* round_count before Recovery */
 	u32		delivered_at_round;	/* `delivered` when this round began */
 	u32		lost_at_round;		/* `lost` then */
 	u32		cycles;			/* cycles of the bandwidth filter */
@@ -106,7 +105,6 @@ static void bbr_draft_init(const struct sock *sk, struct bbr2 *bbr)
 	struct bbr_draft *draft = bbr_draft_of(bbr);
 
 	(void)sk;
-	draft->rounds = 0;
 	draft->drain_start = 0;
 	draft->recovery_start = 0;
 	draft->delivered_at_round = 0;
@@ -118,16 +116,6 @@ static void bbr_draft_init(const struct sock *sk, struct bbr2 *bbr)
 	draft->has_saved = false;
 	minmax_reset(&draft->extra_acked, 0, 0);
 	bbr->probe_rtt_min_us = BBR2_UNSET; /* 5.2.1: infinite, now */
-}
-
-/* Its round is known; losses of this ACK are not counted yet. */
-static void bbr_draft_begin_ack(struct bbr2 *bbr, const struct rate_sample *rs)
-{
-	struct bbr_draft *draft = bbr_draft_of(bbr);
-
-	(void)rs;
-	if (bbr->round_start)
-		draft->rounds++;
 }
 
 /* ---- STARTUP ---- */
@@ -147,7 +135,10 @@ static void bbr_draft_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
 	}
 	bbr->full_bw_cnt++;
 	bbr->full_bw_now = bbr->full_bw_cnt >= param(sk, full_bw_cnt);
-	bbr->full_bw_reached |= bbr->full_bw_now;
+	if (bbr->full_bw_now && !bbr->full_bw_reached) {
+		bbr->full_bw_reached = true;
+		bbr->startup_end = BBR2_FULL_PLATEAU;
+	}
 }
 
 /* Losses of the round that ends now, of what it delivered and lost. */
@@ -169,12 +160,12 @@ static bool bbr_draft_check_startup_loss(const struct sock *sk, struct bbr2 *bbr
 	if (rs->losses > 0 && draft->lossy_acks < 15)
 		draft->lossy_acks++;
 	if (inet_csk_ca_state(sk) != TCP_CA_Recovery)
-		draft->recovery_start = draft->rounds;
+		draft->recovery_start = bbr->round_count;
 	if (!bbr->round_start)
 		return true;
-	if (enough && draft->rounds > draft->recovery_start && draft->lossy_acks >= enough &&
+	if (enough && bbr->round_count > draft->recovery_start && draft->lossy_acks >= enough &&
 	    bbr_draft_lost_too_much(sk, draft)) {
-		bbr2_end_startup(sk, bbr);
+		bbr2_end_startup(sk, bbr, BBR2_FULL_LOSS);
 		bbr->full_bw_now = true; /* case 2 of the appendix; the prose has the next line only */
 	}
 	draft->lossy_acks = 0;
@@ -193,12 +184,12 @@ static bool bbr_draft_check_drain(struct sock *sk, struct bbr2 *bbr)
 
 	if (bbr->mode == BBR2_STARTUP && bbr->full_bw_reached) {
 		bbr->mode = BBR2_DRAIN;
-		draft->drain_start = draft->rounds;
+		draft->drain_start = bbr->round_count;
 	}
 	if (bbr->mode != BBR2_DRAIN)
 		return true;
 	if (tcp_packets_in_flight(tcp_sk(sk)) > bbr2_inflight(sk, bbr, bbr2_bw(bbr), BBR_UNIT) &&
-	    (!most || draft->rounds <= draft->drain_start + most))
+	    (!most || bbr->round_count <= draft->drain_start + most))
 		return true;
 	bbr->mode = BBR2_PROBE_BW;
 	bbr2_start_down(sk, bbr);
@@ -266,7 +257,7 @@ static bool bbr_draft_update_aggregation(const struct sock *sk, struct bbr2 *bbr
 		expected = 0;
 	}
 	bbr->ack_epoch_acked += rs->acked_sacked;
-	minmax_running_max(&draft->extra_acked, window, draft->rounds,
+	minmax_running_max(&draft->extra_acked, window, bbr->round_count,
 			   min(bbr->ack_epoch_acked - (u32)expected, tcp_snd_cwnd(tp)));
 	return true;
 }
@@ -367,7 +358,6 @@ static const struct bbr2_rules bbr2_rules = {
 	.counts_after_ack = true,
 	.restores_after_recovery = true,
 	.init = bbr_draft_init,
-	.ack_begins = bbr_draft_begin_ack,
 	.up_begins = bbr_draft_begin_up,
 	.loss_noted = bbr_draft_note_loss,
 	.recovery_ended = bbr_draft_end_recovery,
@@ -386,5 +376,13 @@ static const struct bbr2_rules bbr2_rules = {
 	.ignores_departures = bbr_draft_ignores_departures,
 };
 
+/* clang-format off */
+#define BBR_DRAFT_VARS(V)							\
+	BBR2_VARS(V)								\
+	V(drain_start_round, bbr_draft_view(bbr)->drain_start, "rounds", "round_count when DRAIN began") \
+	V(undo_to, bbr_draft_view(bbr)->undo_to, "none|STARTUP|UP", "where an undo goes back to")
+/* clang-format on */
+
 CCA_STATES(BBR2_STATES);
+CCA_VARS(struct bbr2, bbr, bbr2_of(sk), BBR_DRAFT_VARS);
 CCA_MODULE(bbr_draft, "bbr-draft", TCP_CONG_NON_RESTRICTED, BBR2_HOOKS);

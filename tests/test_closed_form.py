@@ -146,6 +146,8 @@ def test_a_paced_flow_far_below_the_rate_finds_no_queue(ran: Runner) -> None:
 
 
 @checks("samples", "cwnd ssthresh cca_state")
+@checks("metrics", "windows_segments")
+@checks("figure", "cwnd cwnd_min cwnd_max")
 def test_slow_start_doubles_the_window_each_round(ran: Runner) -> None:
     result = ran(
         IDLE.format('size = "1MB"').replace("6.05s", "300ms")
@@ -153,6 +155,12 @@ def test_slow_start_doubles_the_window_each_round(ran: Runner) -> None:
     )
     windows = {row["t_us"] // 1000: row["cwnd"] for row in rows(result, "samples")}
     assert [windows[ms] for ms in (60, 100, 140, 180)] == [10, 20, 40, 80], "half a round trip after each round began"
+    for window, sampled in (((0.059, 0.061), [10]), ((0.059, 0.101), [windows[80], 10, 20])):
+        assert sorted(metrics.windows_segments(result, 0, window)) == sorted(sampled)
+        assert figure(result, "cwnd_min", [0], window) == 10
+        assert figure(result, "cwnd_max", [0], window) == max(sampled)
+        assert figure(result, "cwnd", [0], window) == pytest.approx(fmean(sampled))
+    assert math.isnan(figure(result, "cwnd", [0], (0.062, 0.063)) or math.nan)
     assert {row["ssthresh"] for row in rows(result, "samples")} == {None}
     assert {row["cca_state"] for row in rows(result, "samples")} == {"SLOW_START"}
 

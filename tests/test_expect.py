@@ -71,6 +71,8 @@ def words(folder: Path, *sentences: str, **how: Any) -> list[str]:
         ("goodput of a >= 500kbps", "goodput of a >= 0.5"),
         ("retrans_rate <= 2", "retrans_rate <= 0.02"),
         ("state PROBE_RTT of a never", "state PROBE_RTT of a == 0.0"),
+        ("cwnd_max of a to 20rtt <= 40", "cwnd_max of a to 20rtt <= 40.0"),
+        ("event rto of a from 2rtt to 5s == 0", "event rto of a from 2rtt to 5s == 0.0"),
     ],
 )
 def test_a_sentence_is_read_with_its_units(text: str, read: str) -> None:
@@ -128,6 +130,47 @@ def test_each_form_holds_where_it_is_true_and_fails_where_it_is_not(tmp_path: Pa
     assert said == expected
 
 
+def test_a_time_in_rtts_is_that_of_the_flows_it_is_of(tmp_path: Path) -> None:
+    pairs = [f"cwnd_max of main to {time} <= {most}" for time in ("3rtt", "60ms") for most in (12, 80)]
+    tables = [f'that = "{text}"' for text in pairs]
+    fine = expecting(tmp_path, *tables, scenario=PAIR + '\n[record]\nevery = "5ms"\n')
+    lines = dumbbell.verify(fine, store=tmp_path / "store", overrides=["path.buffer=4bdp", "host.start_jitter=0s"])
+    assert [line.word for line in lines] == ["fails", "holds"] * 2
+    far = PAIR.replace('cca = "bbr3"', 'cca = "bbr3"\nrtt = "50ms"')
+    file = expecting(tmp_path, 'that = "goodput from 0s to 3rtt <= 1"', scenario=far)
+    with pytest.raises(ScenarioError, match="its flows have 2 RTTs, wanted `of`"):
+        dumbbell.verify(file, store=tmp_path / "store")
+
+
+def test_the_window_after_a_loss_is_that_of_the_controller(tmp_path: Path) -> None:
+    lone = """
+        name = "lone"
+        duration = "10s"
+        path = { rate = "20Mbps", rtt = "20ms", buffer = "4bdp", loss = { packets = [6000] } }
+        record = { every = "10ms" }
+        flow = [{ name = "main", cca = "reno" }]
+    """
+    text = "cwnd_min of main from 2s to 5s == {} x cwnd_max of main from 2s to 5s +- 5%"
+    tables = [f'that = "{text.format(factor)}"' for factor in (0.5, 0.7)]
+    file = expecting(tmp_path, *tables, scenario=textwrap.dedent(lone), name="lone.toml")
+    for candidate, said in (("reno", ["holds", "fails"]), ("cubic", ["fails", "holds"])):
+        lines = dumbbell.verify(file, store=tmp_path / "store", overrides=[f"flow[0].cca={candidate}"])
+        assert [line.word for line in lines] == said, candidate
+
+
+def test_a_candidate_that_a_table_has_already_keeps_its_parameters(tmp_path: Path) -> None:
+    scenario = PAIR.replace(
+        'name = "main"\ncca = "cubic"', 'name = "candidate"\ncca = "bbr3"\nparams = { ecn_enable = 1 }'
+    )
+    file = expecting(tmp_path, 'that = "utilization >= 1%"', scenario=scenario)
+    from dumbbell.expect.asked import read
+
+    def parameters(cca: str) -> object:
+        return read(file, candidate=cca).jobs[()][0].planned.plan["flows"][0]["params"].get("ecn_enable")
+
+    assert [parameters("bbr3"), parameters("bbr2")] == [1, None]
+
+
 def test_a_case_runs_the_same_scenario_with_another_controller_and_shares_its_runs(tmp_path: Path) -> None:
     file = expecting(
         tmp_path,
@@ -156,7 +199,8 @@ def test_with_a_controller_alone_asks_whose_where_several_differ(tmp_path: Path)
 
 
 def test_expectations_change_no_plan(tmp_path: Path) -> None:
-    bare, file = dumbbell.from_text(PAIR), expecting(tmp_path, 'that = "jain >= 0.5"', 'that = "queue >= 0"')
+    bare, at = dumbbell.from_text(PAIR), 'at = { "path.buffer" = ["1bdp", "4bdp"] }'
+    file = expecting(tmp_path, 'that = "jain >= 0.5"', f'that = "queue >= 0"\n{at}')
     assert [run.plan for run in plans(bare)] == [run.plan for run in plans(dumbbell.from_file(file).scenario)]
 
 

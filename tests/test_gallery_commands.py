@@ -36,6 +36,11 @@ def test_words_choose_and_a_name_prints_the_file(cli: Cli) -> None:
     assert "yang-fig23" in chosen
     assert "pair-cubic-bbr" not in chosen
     assert cli("gallery", "pair-cubic-bbr").stdout == (ROOT / "scenarios" / "pair-cubic-bbr.toml").read_text()
+    of_suite = "suites/nsperf/1-coexist"
+    assert cli("gallery", of_suite).stdout == (ROOT / "scenarios" / f"{of_suite}.toml").read_text()
+    wrong = cli("gallery", of_suite[:-1])
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert f"wanted a scenario of a suite: `dumbbell suite NAME` lists them; did you mean {of_suite}" in wrong.stderr
     none = cli("gallery", "token-ring")
     assert (none.returncode, none.stdout) == (2, "")
     assert "mentions token-ring" in none.stderr

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dumbbell.expect.evaluated import Evaluation
     from dumbbell.expect.judged import Line
     from dumbbell.racing import Race
+    from dumbbell.runs.check import Cost
     from dumbbell.runs.execute import Watcher
     from dumbbell.runs.job import Job, Outcome
     from dumbbell.suites.fidelity.means import Means
@@ -364,6 +365,9 @@ def evaluate(
     on: str = "sim",
     store: str | Path | None = None,
     jobs: int | None = None,
+    qlogs: str | Path | None = None,
+    force: bool = False,
+    before: Callable[[int, Cost], None] | None = None,
     progress: bool | None = None,
 ) -> Evaluation:
     """Evaluate a controller by a suite, beside the suite's references: as RFC 9743 asks, section by section.
@@ -380,6 +384,12 @@ def evaluate(
         Keys of all scenarios.
     store
         Folder of finished runs: $DUMBBELL_STORE, or results/.store, unless given.
+    qlogs
+        A new folder for a qlog of each run of the candidate, with an index of them; simulator only.
+    force
+        Replace the qlogs that are in this folder.
+    before
+        Called with the number of files and what their runs cost, before the first of them.
     cca, on, jobs, progress
         As `run` takes them.
 
@@ -387,18 +397,32 @@ def evaluate(
     ------
     ScenarioError
         There is no such suite, or it cannot be run so.
+    OutError
+        `qlogs` holds something else.
     EngineError
         A run failed; the finished ones stay in the store.
     """
     from dumbbell.expect import evaluated, suites, tested
+    from dumbbell.expect.qlogs import Qlogs
+    from dumbbell.runs.check import cost
 
     chosen, (own, named) = suites.find(suite), _candidate(candidate, cca, on)
     given = tuple(overrides)
     files = evaluated.planned(chosen, named, profile=profile, own=own, on=on, overrides=given)
+    sources = (*cca, *([candidate] if is_file(candidate) else []))
+    kept = Qlogs.of(qlogs, sources, on=on, force=force) if qlogs else None
+    if kept:
+        files[named] = list(map(kept.recorded, files[named]))
     every = tested.numbered([file for of_one in files.values() for file in of_one])
+    if before:
+        workers = backends.workers(on, (job.request for job in tested.jobs(every)), jobs)
+        before(len(files[named]), cost(tested.jobs(every), Store(store), on=on, workers=workers))
     with _judging(every, own, on=on, store=store, jobs=jobs, progress=progress) as going:
-        judged = iter([lines for _, lines in tested.lines(every, going.execution, tell=going.errors.append)])
-    by_controller = {name: [line for _ in of_one for line in next(judged)] for name, of_one in files.items()}
+        judged = list(tested.lines(every, going.execution, tell=going.errors.append))
+        if kept and not going.errors:
+            kept.write(chosen, named, judged[: len(files[named])], going.execution)  # the candidate's come first
+    of_files = iter([lines for _, lines in judged])
+    by_controller = {name: [line for _ in of_one for line in next(of_files)] for name, of_one in files.items()}
     how = evaluated.How(candidate, profile, given, tuple(map(str, cca)), on)
     return evaluated.evaluation(chosen, named, by_controller, how)
 

@@ -22,9 +22,10 @@ from .table import Column, text
 from .writers import write_object
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dumbbell.expect.evaluated import Evaluation
+    from dumbbell.runs.check import Cost
 
 #: Cells that the table lists below each section; the page has all.
 _LISTED = 4
@@ -33,9 +34,11 @@ _LISTED = 4
 def main(arguments: argparse.Namespace) -> int:
     """Evaluate a controller; see `dumbbell evaluate --help`."""
     asked, began = vars(arguments), time.monotonic()
-    names = ("candidate", "profile", "suite", "overrides", "cca", "on", "store", "jobs")
+    names = ("candidate", "profile", "suite", "overrides", "cca", "on", "store", "jobs", "qlogs", "force")
     with interrupts.Raised():
-        said = api.evaluate(**{name: asked[name] for name in names}, progress=not asked["quiet"])
+        said = api.evaluate(
+            **{name: asked[name] for name in names}, progress=not asked["quiet"], before=_announced(asked)
+        )
     _show(said, asked, time.monotonic() - began)
     return OK
 
@@ -56,6 +59,13 @@ def suite(arguments: argparse.Namespace) -> int:
     return main(argparse.Namespace(**{**asked, "suite": asked["name"]}))
 
 
+def _announced(asked: Mapping[str, Any]) -> Callable[[int, Cost], None] | None:
+    """Who says what it costs, before it starts."""
+    if asked["quiet"]:
+        return None
+    return lambda files, cost: note(f"{asked['suite']}, profile {asked['profile']}: {files} files, {cost}")
+
+
 def _show(said: Evaluation, asked: Mapping[str, Any], took_s: float) -> None:
     if asked["json"]:
         write_object(said.as_json())
@@ -70,6 +80,8 @@ def _show(said: Evaluation, asked: Mapping[str, Any], took_s: float) -> None:
         _write(Path(asked["out"]), page(said), force=asked["force"])
         if not asked["json"] and not asked["quiet"]:
             note(f"page: {asked['out']}")
+    if asked["qlogs"] and not asked["json"] and not asked["quiet"]:
+        note(f"qlogs: {asked['qlogs']}, listed in its README.md and index.json")
 
 
 def _table(said: Evaluation) -> str:
@@ -94,7 +106,9 @@ def _print_cells(chapter: evaluated.Chapter) -> None:
         references = ", ".join(f"{cca} {said.measured}" for cca, said in cell.references.items())
         remark = f" ({cell.note})" if cell.note else ""
         chance = "~" if cell.said.is_unclear else ""
-        print(f"  {cell.said.grade}{chance}{remark}: {cell.name}, {cell.where}: {cell.said.measured}; {references}")
+        place = ", ".join(filter(None, (cell.name, cell.where)))
+        measured = "; ".join(filter(None, (cell.said.measured or cell.said.reason, references)))
+        print(f"  {cell.said.grade}{chance}{remark}: {place}: {measured}")
         print(f"      {cell.command}")
     if len(bad) > _LISTED:
         print(f"  and {len(bad) - _LISTED} more, which --json and the page of --out have")

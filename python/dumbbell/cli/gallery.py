@@ -20,8 +20,8 @@ def main(arguments: argparse.Namespace) -> int:
         return new(arguments.name, arguments.file, force=arguments.force)
     words = arguments.words
     names = {entry.name: entry for entry in gallery.entries()}
-    if len(words) == 1 and words[0] in names and not arguments.json:
-        print(names[words[0]].path.read_text(encoding="utf-8"), end="")
+    if len(words) == 1 and (words[0] in names or words[0].startswith(gallery.SUITES)) and not arguments.json:
+        print(gallery.find(words[0]).read_text(encoding="utf-8"), end="")
         return OK
     mentioned = gallery.mentioning(words) if words else list(names.values())
     if not mentioned:

@@ -71,7 +71,11 @@ def _add_evaluated(command: argparse.ArgumentParser) -> None:
     _add_how(command)
     output = command.add_argument_group("output")
     output.add_argument("--out", metavar="FILE.html", help="write every cell as one page in one file")
-    output.add_argument("--force", action="store_true", help="replace that file")
+    output.add_argument(
+        "--qlogs", metavar="DIR",
+        help="put a qlog of each run of the controller into a new folder, with an index (--on sim only)",
+    )  # fmt: skip
+    output.add_argument("--force", action="store_true", help="replace that file, and the qlogs of that folder")
     output.add_argument("--json", action="store_true", help="print one JSON object with every cell, and nothing else")
     output.add_argument("-q", "--quiet", action="store_true", help="no progress")
 

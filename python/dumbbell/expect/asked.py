@@ -222,11 +222,13 @@ def _of_candidate(given: Given) -> list[int]:
 
 def _replaced(scenario: Scenario, tables: Sequence[int], cca: str) -> list[str]:
     """Another controller in these [[flow]] tables, with the transport that it is of; parameters of the one before mean
-    nothing to it.
+    nothing to it. A table that has this controller already keeps its parameters.
     """
     made = []
     for i in tables:
         written = raw(scenario.flow[i])
+        if written.get("cca") == cca:
+            continue
         made += [f"flow[{i}].cca={cca}", *([f"flow[{i}].params={{}}"] if "params" in written else [])]
         if cca.startswith(_QUINN) or written.get("transport") == "quinn":
             made.append(f"flow[{i}].transport={'quinn' if cca.startswith(_QUINN) else 'tcp'}")

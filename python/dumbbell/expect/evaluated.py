@@ -198,7 +198,7 @@ def evaluation(suite: Suite, candidate: str, lines: Mapping[str, Sequence[Line]]
         }
         words = [word for text in chosen[file] for word in ("--set", text)]
         command = shlex.join(
-            ["dumbbell", "test", str(_shown(suite, file)), "-k", line.asked.name, *words, *how.options]
+            ["dumbbell", "test", str(address(suite, file)), "-k", line.asked.name, *words, *how.options]
         )
         reading = _reading(line)
         title = figure(reading.figure).axis_title if reading else line.asked.table.that
@@ -221,7 +221,8 @@ def evaluation(suite: Suite, candidate: str, lines: Mapping[str, Sequence[Line]]
     return Evaluation(suite, candidate, how, chapters)
 
 
-def _shown(suite: Suite, file: Path) -> str | Path:
+def address(suite: Suite, file: Path) -> str | Path:
+    """What a command calls a file of a suite."""
     from .suites import FOLDER
 
     return f"gallery:suites/{suite.name}/{file.stem}" if file.is_relative_to(FOLDER) else file

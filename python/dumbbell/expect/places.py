@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.judge.sentence import Count, Delay, Named, Reading, Stay, Value, Variable
+from dumbbell.judge.sentence import Count, Delay, Named, Reading, Rtts, Stay, Value, Variable
 from dumbbell.results import axis, figures, windows
 from dumbbell.results.catalogue import Measured, figure
 from dumbbell.results.statistic import Sample
@@ -103,10 +103,21 @@ class At(NamedTuple):
         return [Named(row.label, row.sample(reading.figure)) for row in rows]
 
     def _measured(self, run: Result, reading: Reading) -> Measured:
-        start, end, measure = reading.start_s, reading.end_s, self.asked.table.measure
+        (start, end), measure = self._part(reading, run), self.asked.table.measure
         if start is None and end is None and measure is not None:
             start, end = measure.from_ / 1e9, None if measure.to is None else measure.to / 1e9
         return figures.measured(run, start, end)
+
+    def _part(self, value: Reading | Count, run: Result) -> tuple[float | None, float | None]:
+        """The part of the run that a value says, in seconds."""
+        said = (value.start_s, value.end_s)
+        if not any(isinstance(time, Rtts) for time in said):
+            return said
+        rtts = {run.plan.flows[i].rtt_ns for i in self._flows(value.of, run)}
+        if len(rtts) > 1:
+            raise ResultError(f"{value}: its flows have {len(rtts)} RTTs, wanted `of` for one, or times in seconds")
+        start, end = (time * next(iter(rtts)) / 1e9 if isinstance(time, Rtts) else time for time in said)
+        return start, end
 
     def _only(self, of: str | None, run: Result) -> str | None:
         if of is None or of == "all" or of in _EACH:
@@ -148,14 +159,14 @@ class At(NamedTuple):
             raise ResultError(f"{run.folder.name}: it has no events, which {value} needs; [record] events = true")
         flows = self._flows(value.of, run)
         if isinstance(value, Count) and value.what == "event":
-            return _events(run, None if value.of is None else flows, value)
+            return _events(run, None if value.of is None else flows, value, self._part(value, run))
         stays = {flow: list(stays_of(run, flow)) for flow in flows}
         state = value.kind if isinstance(value, Count) else value.state
         _check_states(run, stays, [state, *([value.after] if isinstance(value, Delay) else [])])
         if not any(stays.values()):
             return None
         if isinstance(value, Count):
-            start, end = value.start_s or 0.0, math.inf if value.end_s is None else value.end_s
+            start, end = _ends(self._part(value, run))
             return float(sum(name == state and start <= at <= end for own in stays.values() for name, at, _ in own))
         if isinstance(value, Stay):
             lengths = [until - since for own in stays.values() for name, since, until in own if name == state]
@@ -179,12 +190,17 @@ def _picked(samples: Sequence[Sample], pick: Callable[..., float]) -> Sample:
     return Sample(values, samples[0].seeds)
 
 
-def _events(run: Result, flows: Sequence[int] | None, value: Count) -> float:
+def _ends(part: tuple[float | None, float | None]) -> tuple[float, float]:
+    """The part of a run, its open ends included."""
+    return part[0] or 0.0, math.inf if part[1] is None else part[1]
+
+
+def _events(run: Result, flows: Sequence[int] | None, value: Count, part: tuple[float | None, float | None]) -> float:
     """How many events of this kind there are in the window: packets where the events count them."""
     import pyarrow.compute as pc
 
     events = run.events.filter(pc.equal(run.events["kind"], value.kind))
-    start, end = value.start_s or 0.0, math.inf if value.end_s is None else value.end_s
+    start, end = _ends(part)
     rows = zip(*(events[name].to_pylist() for name in ("t_ns", "flow", "value")), strict=True)
     return float(
         sum(

@@ -11,7 +11,7 @@
     variable V [of A] WHEN == WORD           variable startup_end at STARTUP ends == plateau
     VALUE := FIGURE[@LINK] | event KIND | state S | state S after S2 begins|ends | stay in S
              | variable V [at S begins|ends | at TIME] | largest|smallest variable V
-             each with [of A] [with CASE] [from TIME] [to TIME]
+             each with [of A] [with CASE] [from TIME] [to TIME], TIME in seconds or RTTs (20rtt)
 
 A number has the unit that tables print, or one behind it. An amount in percent is a part of what it is compared with.
 """
@@ -40,6 +40,7 @@ from .sentence import (
     Narrow,
     Ranking,
     Reading,
+    Rtts,
     Scaled,
     Sentence,
     Stay,
@@ -258,7 +259,7 @@ class _Reader:
             given = self.take(f"what {word} means")
             if key not in value._fields:
                 self.fail(f'no "{word}" behind "{value}"')
-            own[key] = self.seconds(given) if word in ("from", "to") else given
+            own[key] = self.instant(given) if word in ("from", "to") else given
         if "of" in value._fields and not (isinstance(value, Reading) and figure(value.figure).of_run):
             own.setdefault("of", value.of or self.of)
         return value._replace(**own)  # type: ignore[arg-type]
@@ -313,6 +314,10 @@ class _Reader:
             self.units.add(base)
             return amount
         return self.fail(f'a plain number, a rate or a time behind "{value}", got {number:g}{unit}')
+
+    def instant(self, text: str) -> float:
+        match = _NUMBER.fullmatch(text)
+        return Rtts(match[1]) if match and match[2] == "rtt" else self.seconds(text)
 
     def seconds(self, text: str) -> float:
         try:

@@ -18,6 +18,12 @@ from .rule import Tolerance
 from .verdict import FAILS, HOLDS, UNCLEAR, UNJUDGED, Verdict, Word
 
 
+class Rtts(float):
+    """A time in the run as a number of RTTs: the propagation delay of the flows that a value is of."""
+
+    __slots__ = ()
+
+
 class Reading(NamedTuple):
     """A figure of the runs.
 
@@ -30,7 +36,7 @@ class Reading(NamedTuple):
     case
         What is different in the runs that are read: a controller, NAME=CONTROLLER or KEY=VALUE,...; None: nothing.
     start_s, end_s
-        The part of the run; None: that of the expectation, or of the scenario.
+        The part of the run, in seconds or `Rtts`; None: that of the expectation, or of the scenario.
     """
 
     figure: str
@@ -40,8 +46,7 @@ class Reading(NamedTuple):
     end_s: float | None = None
 
     def __str__(self) -> str:
-        clauses = [("of", self.of), ("with", self.case), ("from", _span(self.start_s)), ("to", _span(self.end_s))]
-        return " ".join([self.figure, *(f"{word} {value}" for word, value in clauses if value)])
+        return _with_clauses(self.figure, of=self.of, case=self.case, start_s=self.start_s, end_s=self.end_s)
 
 
 class Baseline(NamedTuple):
@@ -71,7 +76,7 @@ class Count(NamedTuple):
     end_s: float | None = None
 
     def __str__(self) -> str:
-        return " ".join([self.what, self.kind, *([f"of {self.of}"] if self.of else [])])
+        return _with_clauses(f"{self.what} {self.kind}", of=self.of, start_s=self.start_s, end_s=self.end_s)
 
 
 class Delay(NamedTuple):
@@ -193,7 +198,8 @@ class Compare(NamedTuple):
         """Judge each row of the left side."""
         lefts = place.rows(self.left)
         if isinstance(self.right, float):
-            return [self._row(left, self.right, f"{self.sign} {shown(self.left, self.right)}") for left in lefts]
+            wanted = self._wanted(shown(self.left, self.right))
+            return [self._row(left, self.right, wanted) for left in lefts]
         of = self.right.value
         rights = place.baseline(self.left) if isinstance(of, Baseline) else place.rows(of)
         if not rights:
@@ -209,13 +215,18 @@ class Compare(NamedTuple):
             raise ValueError(f"{len(lefts)} rows on the left, {len(rights)} on the right: wanted `of` on one of them")
         return [self._against(left, right) for left, right in zip(lefts, rights, strict=True)]
 
+    def _wanted(self, line: str) -> str:
+        """The line with what it may be missed by."""
+        if self.tolerance == Tolerance():
+            return f"{self.sign} {line}"
+        width = tolerance_text(self.left, self.tolerance)
+        return f"within {width} of {line}" if self.sign == "==" else f"{self.sign} {line} ± {width}"
+
     def _against(self, left: Named, right: Named) -> Judged:
         assert isinstance(self.right, Scaled)
         factor, of = self.right.factor, right.sample
         scaled = Sample(tuple(None if v is None else factor * v for v in of.values), of.seeds)
-        width = "" if self.tolerance == Tolerance() else tolerance_text(self.left, self.tolerance)
-        line = f"{self.right} = {shown(self.left, scaled.interval.mean)}"
-        wanted = f"within {width} of {line}" if self.sign == "==" else f"{self.sign} {line}{width and f' ± {width}'}"
+        wanted = self._wanted(f"{self.right} = {shown(self.left, scaled.interval.mean)}")
         absent = lacking(self.left if isinstance(self.right.value, Baseline) else self.right.value, scaled)
         if absent:
             return Judged(left.label, absent, _measured(self.left, left.sample), wanted)
@@ -410,5 +421,17 @@ def _measured(value: Value, sample: Sample) -> str:
     return f"{shown(value, interval.mean)} ± {shown(value, interval.half).partition(' ')[0]}"
 
 
-def _span(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds:g}s"
+def _with_clauses(
+    head: str,
+    *,
+    of: str | None = None,
+    case: str | None = None,
+    start_s: float | None = None,
+    end_s: float | None = None,
+) -> str:
+    clauses = [("of", of), ("with", case), ("from", _span(start_s)), ("to", _span(end_s))]
+    return " ".join([head, *(f"{word} {value}" for word, value in clauses if value)])
+
+
+def _span(time: float | None) -> str:
+    return "" if time is None else f"{time:g}{'rtt' if isinstance(time, Rtts) else 's'}"

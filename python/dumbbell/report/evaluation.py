@@ -44,7 +44,8 @@ def page(said: Evaluation) -> str:
     intro = (
         f"Profile {said.how.profile}, on {escape(said.how.on)}. Bounds: Dumbbell's, version {head.bounds}"
         f" (<code>scenarios/suites/{escape(said.suite.name)}</code>); the document has none."
-        f" References in the same place: {escape(', '.join(head.references))}. ~: chance may decide."
+        + (f" References in the same place: {escape(', '.join(head.references))}." if head.references else "")
+        + " ~: chance may decide."
     )
     rows = "".join(_summary(chapter) for chapter in said.chapters)
     body = "".join(_chapter(chapter, said.candidate) for chapter in said.chapters)
@@ -96,7 +97,8 @@ def _group(cells: Sequence[Cell], candidate: str) -> str:
     return (
         f'<details{is_open}><summary><h3 style="display:inline">{escape(first.file.stem)}: {escape(first.name)}</h3>'
         f' <span class="{_class(worst)}">{worst}</span></summary>\n'
-        f'<img class="pic" alt="{escape(first.title)} of {escape(candidate)} and the references" src="{picture}">\n'
+        f'<img class="pic" alt="{escape(first.title)} of {escape(", ".join((candidate, *references)))}"'
+        f' src="{picture}">\n'
         f'<div class="wide"><table class="small"><tr><th>where</th><th>verdict</th>{names}<th>wanted</th></tr>'
         f"{rows}</table></div>\n"
         f"<p><code>{escape(first.command)}</code></p></details>\n"
@@ -117,7 +119,9 @@ def _picture(cells: Sequence[Cell], candidate: str) -> str:
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dumbbell", "font.size": 8}):
-        drawn = Figure(figsize=(6.0, 1.2 + 0.16 * len(cells)), layout="constrained")
+        labels = [cell.where or cell.name for cell in cells]
+        width = max(6.0, 4.0 + 0.07 * max(map(len, labels)))  # long places leave no room for the axes
+        drawn = Figure(figsize=(width, 1.2 + 0.16 * len(cells)), layout="constrained")
         ax = drawn.add_subplot()
         places = range(len(cells))
         for name, column in _columns(cells, candidate):
@@ -126,7 +130,7 @@ def _picture(cells: Sequence[Cell], candidate: str) -> str:
                 marker = "D" if name == candidate else "o"
                 style = look.of(name)
                 ax.plot(*zip(*points), marker, color=style.colour, markersize=6 if name == candidate else 4, label=name)
-        ax.set_yticks(list(places), [cell.where or cell.name for cell in cells])
+        ax.set_yticks(list(places), labels)
         ax.margins(y=0.3 / len(cells))
         ax.invert_yaxis()
         ax.set_xlabel(cells[0].title)

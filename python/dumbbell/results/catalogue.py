@@ -195,6 +195,17 @@ _ALL = [
         readers.of_each(readers.of_flows("srtt_mean_ms", readers.srtt), fmean), over="mean",
     ),
     *_statistics("rtt", "RTT", "ms", 1, readers.pooled(smoothed=False), mean=(20, ("sweep",))),
+    *(
+        Figure(
+            name, title, f"Congestion window, {word}", "segments", f"{name}_segments", 1, readers.windows(which),
+            absent="no sample lies in that part of the run ([record] every)",
+        )
+        for name, title, word, which in (
+            ("cwnd", "cwnd", "mean", fmean),
+            ("cwnd_min", "cwnd least", "smallest", min),
+            ("cwnd_max", "cwnd most", "largest", max),
+        )
+    ),
     *_statistics("owd", "One-way delay", "ms", 1, readers.one_way),
     *_statistics(
         "fct", "Completion time", "s", 3, readers.times(metrics.completion_s, 1.0, _TIMES),

@@ -197,6 +197,11 @@ def rtt_ms(result: Result, which: Which = "all", window: Window = None, *, smoot
     return distribution(joined([windowed(result, flow, name, window) for flow in flows_of(result, which)]) / 1000)
 
 
+def windows_segments(result: Result, which: Which = "all", window: Window = None) -> Column:
+    """Congestion windows at the sample times of these flows, in segments."""
+    return joined([windowed(result, flow, "cwnd", window) for flow in flows_of(result, which)])
+
+
 def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
     """Waiting time of the packet at the head of a link's queue (0: the bottleneck): its mean over time, and percentiles
     at the sample times.
@@ -473,4 +478,5 @@ __all__ = [
     "queue_series", "queueing_delay_ms", "request_latencies_s", "retransmission_rate", "rtt_ms", "samples",
     "segments_sent", "share", "sojourn_ms",
     "steady_flows", "student_t", "throughput_bps", "unfinished_flows", "unfinished_requests", "utilization",
+    "windows_segments",
 ]  # fmt: skip

@@ -124,6 +124,16 @@ def pooled(*known_fields: str, smoothed: bool) -> Callable[[str, str], dict[str,
     }
 
 
+def windows(together: Callable[[Any], Any]) -> Read:
+    """A statistic of the congestion windows at the sample times of all flows."""
+
+    def measure(result: Result, flows: Sequence[int], window: Window | None) -> float:
+        sampled = metrics.windows_segments(result, flows, window)
+        return float(together(sampled)) if sampled.size else math.nan
+
+    return of_flows("", measure)
+
+
 def one_way(field: str, which: str) -> dict[str, Any]:
     """One-way delays, which count packets of the whole run, and so are none of a window."""
 

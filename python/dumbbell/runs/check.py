@@ -11,13 +11,23 @@ from dumbbell.plan.estimate import packets, paragraphs
 from dumbbell.scenario.own import Own
 
 from . import pool
+from .progress import effort
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dumbbell.plan.types import Plan
     from dumbbell.scenario.file import Scenario
 
+    from .job import Job
+    from .store import Store
+
 #: What a run on real hosts takes in addition to its duration, seconds: namespaces and programs start and end.
 REAL_START_S = 2.0
+
+
+#: What a packet takes in a qlog, bytes: 240 of TCP's recovery, 400 where it is QUIC's.
+QLOG_BYTES = 300
 
 
 class Described(NamedTuple):
@@ -54,6 +64,39 @@ def describe(scenario: Scenario, own: Own | None = None, *, on: str = "sim", job
         ]
     )
     return Described("\n".join(lines), list(warnings), len(runs), total, seconds, workers)
+
+
+class Cost(NamedTuple):
+    """What runs of a store take: how many there are, how many of them are there already, and the time of the others."""
+
+    runs: int
+    stored: int
+    seconds: float
+    """Estimate, on all workers."""
+    workers: int
+    qlog_bytes: int
+    """Estimate for those that are recorded as qlog."""
+
+    def __str__(self) -> str:
+        qlogs = f", qlogs of about {max(self.qlog_bytes // 10**6, 1)} MB" if self.qlog_bytes else ""
+        there = f" ({self.stored} in the store)" if self.stored else ""
+        cores = f"{self.workers} core{'s' * (self.workers != 1)}"
+        return f"{self.runs} run{'s' * (self.runs != 1)}{there}, {_wall(self.seconds)} on {cores}{qlogs}"
+
+
+def cost(jobs: Sequence[Job], store: Store, *, on: str, workers: int | None = None) -> Cost:
+    """What these runs take, each of which is made once. Raises ScenarioError or EngineError for one that cannot be."""
+    by_key = {store.key(job.request): job for job in jobs}
+    todo = [job for key, job in by_key.items() if not store.folder(key).is_dir()]
+    used = _workers(max(len(todo), 1), on, workers)
+    kind = backends.kind(on)
+    if kind.is_real_time:
+        seconds = _seconds([job.planned.plan for job in todo], 0, on)
+    else:
+        seconds = sum(map(effort, todo)) / kind.packets_per_cpu_s
+    plans = [job.planned.plan for job in by_key.values()]
+    recorded = QLOG_BYTES * sum(packets(planned) for planned in plans if planned["record"].get("qlog"))
+    return Cost(len(by_key), len(by_key) - len(todo), seconds / used, used, recorded)
 
 
 def _workers(runs: int, on: str, jobs: int | None) -> int:

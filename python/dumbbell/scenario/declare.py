@@ -410,7 +410,7 @@ def varied(table: Table, at: str = "") -> Iterator[tuple[str, list[tuple[Any, An
                     yield from varied(item, f"{path}[{i}]")
         elif isinstance(value, Table):
             yield from varied(value, path)
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and type(table).KEYS[name].varies:
             yield from (
                 (f"{path}.{k}", [(item_, item_) for item_ in v]) for k, v in value.items() if isinstance(v, list)
             )

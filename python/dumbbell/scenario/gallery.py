@@ -88,11 +88,11 @@ def by_topic(chosen: Sequence[Entry]) -> dict[str, list[Entry]]:
     return {topic: below for topic, below in found.items() if below}
 
 
-def near(word: str) -> list[str]:
-    """Names like this one, at most three."""
+def near(word: str, of: Sequence[str] = ()) -> list[str]:
+    """Names like this one, at most three, of the gallery unless others are given."""
     from difflib import get_close_matches  # only for messages
 
-    known = [entry.name for entry in entries()]
+    known = of or [entry.name for entry in entries()]
     return [name for name in known if word and word in name][:3] or get_close_matches(word, known, n=3, cutoff=0.6)
 
 
@@ -128,11 +128,16 @@ def find(name: str) -> Path:
     known = {entry.name: entry.path for entry in entries()}
     if name in known:
         return known[name]
-    if name.startswith(SUITES) and name in {entry.name for entry in _entries(sorted(FOLDER.glob(f"{SUITES}*/*.toml")))}:
-        return FOLDER / f"{name}.toml"
-    like = near(name)
+    of, lists = "the gallery", "dumbbell gallery"
+    others: list[str] = []
+    if name.startswith(SUITES):
+        of, lists = "a suite", "dumbbell suite NAME"
+        others = [entry.name for entry in _entries(sorted(FOLDER.glob(f"{SUITES}*/*.toml")))]
+        if name in others:
+            return FOLDER / f"{name}.toml"
+    like = near(name, others)
     hint = f"; did you mean {' or '.join(like)}?" if like else ""
-    raise ScenarioError("", f"got {name}, wanted a scenario of the gallery: `dumbbell gallery` lists them{hint}")
+    raise ScenarioError("", f"got {name}, wanted a scenario of {of}: `{lists}` lists them{hint}")
 
 
 def needed(path: Path) -> list[Path]:
