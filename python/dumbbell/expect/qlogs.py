@@ -53,7 +53,7 @@ class Qlogs(NamedTuple):
         qlogs, OutError for a folder that holds something else.
         """
         path = Path(folder)
-        if not backends.kind(on).has_qlog:
+        if "qlog" not in backends.kind(on).extra:
             raise ScenarioError("--qlogs", f"got --on {on}, wanted --on sim, which alone has qlogs")
         if path.exists() and not path.is_dir():
             raise OutError(f"--qlogs: {path} is no folder")
