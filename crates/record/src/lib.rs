@@ -1,4 +1,5 @@
-//! What a run leaves behind: five Parquet tables with fixed schemas, a packet capture, and qlog.
+//! What a run leaves behind: Parquet tables with fixed schemas, five always and others where asked for, a packet capture,
+//! and qlog.
 //!
 //! ```no_run
 //! use record::{EventKind, EventRow, Options, Tables};

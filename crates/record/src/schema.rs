@@ -1,4 +1,4 @@
-//! The rows of the five tables. This file is the only place where a column is written down; the
+//! The rows of the tables. This file is the only place where a column is written down; the
 //! reference in `docs/results.md` is generated from it.
 
 use crate::table;
