@@ -166,7 +166,8 @@ static bool bbr_draft_check_startup_loss(const struct sock *sk, struct bbr2 *bbr
 	if (enough && bbr->round_count > draft->recovery_start && draft->lossy_acks >= enough &&
 	    bbr_draft_lost_too_much(sk, draft)) {
 		bbr2_end_startup(sk, bbr, BBR2_FULL_LOSS);
-		bbr->full_bw_now = true; /* case 2 of the appendix; the prose has the next line only */
+		bbr->full_bw_now =
+			true; /* case 2 of the appendix; the prose has the next line only */
 	}
 	draft->lossy_acks = 0;
 	draft->lost_at_round = tcp_sk(sk)->lost;
@@ -274,8 +275,7 @@ static bool bbr_draft_update_rtts(const struct sock *sk, struct bbr2 *bbr,
 {
 	u32 window_ms = param(sk, probe_rtt_win_ms);
 
-	*expired = after(tcp_jiffies32,
-			 bbr->probe_rtt_min_stamp + msecs_to_jiffies(sk, window_ms));
+	*expired = after(tcp_jiffies32, bbr->probe_rtt_min_stamp + msecs_to_jiffies(sk, window_ms));
 	if (rs->rtt_us >= 0 && ((u32)rs->rtt_us < bbr->probe_rtt_min_us || *expired)) {
 		bbr->probe_rtt_min_us = (u32)rs->rtt_us;
 		bbr->probe_rtt_min_stamp = tcp_jiffies32;
@@ -318,8 +318,8 @@ static void bbr_draft_end_recovery(struct sock *sk, struct bbr2 *bbr)
 
 static void bbr_draft_note_bound(struct bbr2 *bbr)
 {
-	bbr_draft_of(bbr)->undo_to = bbr->mode == BBR2_STARTUP ? BBR_DRAFT_TO_STARTUP
-							       : BBR_DRAFT_TO_UP;
+	bbr_draft_of(bbr)->undo_to =
+		bbr->mode == BBR2_STARTUP ? BBR_DRAFT_TO_STARTUP : BBR_DRAFT_TO_UP;
 }
 
 /* Nothing was lost: what ended for loss goes on. */

@@ -24,9 +24,9 @@ static u32 bbr2_grow_to_target(struct sock *sk, struct bbr2 *bbr, u32 acked, u32
 		cwnd += acked;
 		bbr->try_fast_path = cwnd >= target;
 		cwnd = min(cwnd, target);
-	} else if (cwnd < target || (bbr2_rules.grows_until_delivered
-					     ? tp->delivered < bbr->init_cwnd
-					     : cwnd < 2U * bbr->init_cwnd)) {
+	} else if (cwnd < target ||
+		   (bbr2_rules.grows_until_delivered ? tp->delivered < bbr->init_cwnd
+						     : cwnd < 2U * bbr->init_cwnd)) {
 		cwnd += acked;
 	} else {
 		bbr->try_fast_path = true;

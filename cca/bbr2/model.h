@@ -14,11 +14,9 @@ static const u32 bbr2_ack_epoch_acked_max = 1U << 20;
 /* A round ends when a segment sent after its start is acknowledged. */
 static void bbr2_update_round(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs)
 {
-	bool has_sample = bbr2_rules.rounds_by_delivered ? rs->delivered >= 0
-							 : rs->interval_us > 0;
+	bool has_sample = bbr2_rules.rounds_by_delivered ? rs->delivered >= 0 : rs->interval_us > 0;
 
-	bbr->round_start =
-		has_sample && !before(rs->prior_delivered, bbr->next_rtt_delivered);
+	bbr->round_start = has_sample && !before(rs->prior_delivered, bbr->next_rtt_delivered);
 	if (!bbr->round_start)
 		return;
 	bbr->round_count++;

@@ -282,7 +282,8 @@ static void bbr2_update_cycle(struct sock *sk, struct bbr2 *bbr, const struct ra
 		return;
 	if (bbr->mode != BBR2_PROBE_BW)
 		return;
-	in_net = bbr2_rules.counts_after_ack ? tcp_packets_in_flight(tcp_sk(sk)) : rs->prior_in_flight;
+	in_net = bbr2_rules.counts_after_ack ? tcp_packets_in_flight(tcp_sk(sk))
+					     : rs->prior_in_flight;
 	in_net = bbr2_packets_in_net_at_edt(sk, bbr, in_net);
 	max_bw = bbr2_max_bw(bbr);
 	if (bbr2_rule(step_phase, sk, bbr, in_net, max_bw, ack->bw))

@@ -12,7 +12,7 @@ CONTROLLERS: dict[str, tuple[str, str | tuple[int, int, int]]] = {
     "cubic": ("#005ac9", "o"),
     "bbr": ("#da7c03", "s"),
     "bbr3": ("#124a18", "D"),
-    "bbr-draft": ("#4d7a1f", "8"),
+    "bbr-draft": ("#1100cc", "8"),
     "reno": ("#0395bc", "^"),
     "bbr2": ("#7c007d", "v"),
     "vegas": ("#226666", "<"),
