@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dumbbell
-from conftest import Cli
+from conftest import ROOT, Cli
 from dumbbell import ScenarioError, plan
 from dumbbell.expect import evaluated, suites
 from dumbbell.scenario import gallery
@@ -194,3 +194,10 @@ def test_an_unknown_suite_names_those_that_there_are() -> None:
 def test_a_candidate_that_a_file_has_no_flow_for_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="no flow is called candidate, there are: mine, rival"):
         dumbbell.verify("gallery:regression-test", candidate="bbr")
+
+
+def test_a_file_that_would_replace_a_reference_is_refused(tmp_path: Path) -> None:
+    own = tmp_path / "cubic.c"
+    own.write_text((ROOT / "cca/cubic.c").read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ScenarioError, match="holds cubic, which is a reference of rfc9743: wanted another name"):
+        dumbbell.evaluate(str(own))

@@ -407,6 +407,11 @@ def evaluate(
     from dumbbell.runs.check import cost
 
     chosen, (own, named) = suites.find(suite), _candidate(candidate, cca, on)
+    for name in own.sources:
+        if name in chosen.head.references:
+            raise ScenarioError(
+                "CCA", f"{candidate} holds {name}, which is a reference of {suite}: wanted another name"
+            )
     given = tuple(overrides)
     files = evaluated.planned(chosen, named, profile=profile, own=own, on=on, overrides=given)
     sources = (*cca, *([candidate] if is_file(candidate) else []))
