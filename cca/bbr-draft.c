@@ -33,6 +33,7 @@
  */
 #include "cca.h"
 #include "bbr2/core.h"
+#include "bbr2/plateau.h"
 
 /* The defaults in which variants of BBRv2 differ (bbr2/params.h has those of v2alpha). */
 enum {
@@ -124,21 +125,12 @@ static void bbr_draft_init(const struct sock *sk, struct bbr2 *bbr)
 static void bbr_draft_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
 				    const struct rate_sample *rs, u32 bw)
 {
-	u64 thresh = ((u64)bbr->full_bw * param(sk, full_bw_thresh)) >> BBR_SCALE;
-
 	if (bbr->full_bw_now || !bbr->round_start || rs->is_app_limited)
 		return;
-	if (bw >= thresh) {
-		bbr->full_bw = bw;
-		bbr->full_bw_cnt = 0;
-		return;
-	}
-	bbr->full_bw_cnt++;
-	bbr->full_bw_now = bbr->full_bw_cnt >= param(sk, full_bw_cnt);
-	if (bbr->full_bw_now && !bbr->full_bw_reached) {
-		bbr->full_bw_reached = true;
-		bbr->startup_end = BBR2_FULL_PLATEAU;
-	}
+	if (bbr2_has_grown(sk, bbr, bw))
+		bbr2_restart_full_bw(bbr, bw);
+	else
+		bbr2_count_without_growth(sk, bbr);
 }
 
 /* Losses of the round that ends now, of what it delivered and lost. */
@@ -195,27 +187,6 @@ static bool bbr_draft_check_drain(struct sock *sk, struct bbr2 *bbr)
 	bbr->mode = BBR2_PROBE_BW;
 	bbr2_start_down(sk, bbr);
 	return true;
-}
-
-/* ---- UP ---- */
-
-static void bbr_draft_begin_up(struct bbr2 *bbr, u32 bw)
-{
-	bbr->full_bw = bw;
-	bbr->full_bw_cnt = 0;
-	bbr->full_bw_now = false;
-}
-
-/* 5.3.3.4: no verdict on the bandwidth while inflight_hi keeps it from growing. */
-static void bbr_draft_step_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	(void)in_net;
-	if (tcp_cwnd_limited_flag(tp) && tcp_snd_cwnd(tp) >= bbr->inflight_hi)
-		bbr_draft_begin_up(bbr, bw);
-	else if (bbr->full_bw_now)
-		bbr2_finish_up(sk, bbr);
 }
 
 /* ---- Filters ---- */
@@ -358,7 +329,7 @@ static const struct bbr2_rules bbr2_rules = {
 	.counts_after_ack = true,
 	.restores_after_recovery = true,
 	.init = bbr_draft_init,
-	.up_begins = bbr_draft_begin_up,
+	.up_begins = bbr2_restart_full_bw,
 	.loss_noted = bbr_draft_note_loss,
 	.recovery_ended = bbr_draft_end_recovery,
 	.undone = bbr_draft_undo,
@@ -370,7 +341,7 @@ static const struct bbr2_rules bbr2_rules = {
 	.check_full_bw = bbr_draft_check_full_bw,
 	.check_startup_loss = bbr_draft_check_startup_loss,
 	.check_drain = bbr_draft_check_drain,
-	.step_up = bbr_draft_step_up,
+	.step_up = bbr2_step_up_to_plateau,
 	.has_saved = bbr_draft_has_saved,
 	.update_rtts = bbr_draft_update_rtts,
 	.ignores_departures = bbr_draft_ignores_departures,

@@ -32,6 +32,7 @@
  */
 #include "cca.h"
 #include "bbr2/core.h"
+#include "bbr2/plateau.h"
 
 /* The defaults in which variants of BBRv2 differ (bbr2/params.h has those of v2alpha). */
 enum {
@@ -58,46 +59,16 @@ static struct bbr2 *bbr2_of(struct sock *sk)
 	return bbr3_state(sk);
 }
 
-/* Look for growth beyond this bandwidth. */
-static void bbr3_restart_full_bw(struct bbr2 *bbr, u32 bw)
-{
-	bbr->full_bw = bw;
-	bbr->full_bw_cnt = 0;
-	bbr->full_bw_now = false;
-}
-
 /* As v2alpha's, but samples count as they come, and the verdict can be had more than once. */
 static void bbr3_check_full_bw(const struct sock *sk, struct bbr2 *bbr,
 			       const struct rate_sample *rs, u32 bw)
 {
-	u64 thresh = ((u64)bbr->full_bw * param(sk, full_bw_thresh)) >> BBR_SCALE;
-
 	if (bbr->full_bw_now || rs->is_app_limited)
 		return;
-	if (bw >= thresh) {
-		bbr3_restart_full_bw(bbr, bw);
-		return;
-	}
-	if (!bbr->round_start)
-		return;
-	bbr->full_bw_cnt++;
-	bbr->full_bw_now = bbr->full_bw_cnt >= param(sk, full_bw_cnt);
-	if (bbr->full_bw_now && !bbr->full_bw_reached) {
-		bbr->full_bw_reached = true;
-		bbr->startup_end = BBR2_FULL_PLATEAU;
-	}
-}
-
-/* No verdict on the bandwidth while inflight_hi keeps it from growing. */
-static void bbr3_step_up(struct sock *sk, struct bbr2 *bbr, u32 in_net, u32 bw)
-{
-	const struct tcp_sock *tp = tcp_sk(sk);
-
-	(void)in_net;
-	if (tcp_cwnd_limited_flag(tp) && tcp_snd_cwnd(tp) >= bbr->inflight_hi)
-		bbr3_restart_full_bw(bbr, bw);
-	else if (bbr->full_bw_now)
-		bbr2_finish_up(sk, bbr);
+	if (bbr2_has_grown(sk, bbr, bw))
+		bbr2_restart_full_bw(bbr, bw);
+	else if (bbr->round_start)
+		bbr2_count_without_growth(sk, bbr);
 }
 
 static const struct bbr2_rules bbr2_rules = {
@@ -110,8 +81,8 @@ static const struct bbr2_rules bbr2_rules = {
 	.rto_restarts_count = true,
 	.tlp_is_loss = true,
 	.check_full_bw = bbr3_check_full_bw,
-	.up_begins = bbr3_restart_full_bw,
-	.step_up = bbr3_step_up,
+	.up_begins = bbr2_restart_full_bw,
+	.step_up = bbr2_step_up_to_plateau,
 };
 
 CCA_STATES(BBR2_STATES);

@@ -2,7 +2,7 @@
 /*
  * BBRv2 family: private state, and the rules in which variants differ.
  *
- * The variants (bbr2, bbr2plus, bbr3) share these files. Each includes what it uses, and only files
+ * The variants (bbr2, bbr2plus, bbr3, bbr-draft) share these files. Each includes what it uses, and only files
  * below it in this list:
  *
  *	core.h       the hooks: the steps of an ACK in their order, gains, timeouts, undo
@@ -10,6 +10,7 @@
  *	cwnd.h       the window
  *	probe_rtt.h  PROBE_RTT and the minimum RTT
  *	drain.h      DRAIN
+ *	plateau.h    UP ends on a plateau (bbr3, bbr-draft, which include it)
  *	probe_bw.h   PROBE_BW: its phases, and what a probe says about inflight_hi
  *	ecn.h        mean CE ratio
  *	startup.h    STARTUP: full pipe, too much loss or ECN
