@@ -25,7 +25,7 @@ from dumbbell.runs.place import Place
 from dumbbell.runs.progress import shown
 from dumbbell.runs.store import Store
 from dumbbell.runs.study import MOST, Choice, Found, Prepared, Study, prepared
-from dumbbell.scenario.own import Own, is_file, name_in
+from dumbbell.scenario.own import Own, is_file, with_candidate
 from dumbbell.temporary import Temporary
 
 if TYPE_CHECKING:
@@ -316,7 +316,7 @@ def verify(
     from dumbbell.expect import tested
 
     paths = [files] if isinstance(files, (str, Path)) else files
-    own, named = _candidate(candidate, cca, on) if candidate else (Own.load(cca, on=[on]), None)
+    own, named = with_candidate(candidate, cca, on=on)
     asked = tested.planned(paths, overrides=tuple(overrides), own=own, on=on, only=only, candidate=named)
     with _judging(asked, own, on=on, store=store, jobs=jobs, progress=progress) as going:
         judged = tested.lines(asked, going.execution, save=save_baseline, tell=going.errors.append)
@@ -332,13 +332,23 @@ class _Judging(NamedTuple):
 
 @contextmanager
 def _judging(
-    files: Sequence[File], own: Own, *, on: str, store: str | Path | None, jobs: int | None, progress: bool | None
+    files: Sequence[File],
+    own: Own,
+    *,
+    on: str,
+    store: str | Path | None,
+    jobs: int | None,
+    progress: bool | None,
+    announced: Callable[[list[Job], int | None], None] = lambda *_: None,
 ) -> Iterator[_Judging]:
-    """The execution of these files' runs; raises the error of the first run that failed, when all have ended."""
+    """The execution of these files' runs, which `announced` hears of before; raises the error of the first run that
+    failed, when all have ended.
+    """
     from dumbbell.expect import tested
 
     planned = tested.jobs(files)
     workers = backends.workers(on, (job.request for job in planned), jobs)
+    announced(planned, workers)
     how: dict[str, Any] = {"may_fork": own.has_python, "progress": shown(is_wanted=progress, has_kept=True)}
     errors: list[Outcome] = []
     with interrupts.passed_on(), Execution(planned, None, store=Store(store), workers=workers, **how) as going:
@@ -346,13 +356,6 @@ def _judging(
     for outcome in errors:
         if outcome.error:
             raise outcome.error
-
-
-def _candidate(given: str, cca: Iterable[str | Path], on: str) -> tuple[Own, str]:
-    """The controllers of the user's own, and the name of the candidate, which may be in a file of its own."""
-    if not is_file(given):
-        return Own.load(cca, on=[on]), given
-    return Own.load([*cca, given], on=[on]), name_in(given, "CCA")
 
 
 def evaluate(
@@ -406,7 +409,8 @@ def evaluate(
     from dumbbell.expect.qlogs import Qlogs
     from dumbbell.runs.check import cost
 
-    chosen, (own, named) = suites.find(suite), _candidate(candidate, cca, on)
+    chosen, (own, named) = suites.find(suite), with_candidate(candidate, cca, on=on)
+    assert named is not None
     for name in own.sources:
         if name in chosen.head.references:
             raise ScenarioError(
@@ -419,10 +423,12 @@ def evaluate(
     if kept:
         files[named] = list(map(kept.recorded, files[named]))
     every = tested.numbered([file for of_one in files.values() for file in of_one])
-    if before:
-        workers = backends.workers(on, (job.request for job in tested.jobs(every)), jobs)
-        before(len(files[named]), cost(tested.jobs(every), Store(store), on=on, workers=workers))
-    with _judging(every, own, on=on, store=store, jobs=jobs, progress=progress) as going:
+
+    def announced(planned: list[Job], workers: int | None) -> None:
+        if before:
+            before(len(files[named]), cost(planned, Store(store), on=on, workers=workers))
+
+    with _judging(every, own, on=on, store=store, jobs=jobs, progress=progress, announced=announced) as going:
         judged = list(tested.lines(every, going.execution, tell=going.errors.append))
         if kept and not going.errors:
             kept.write(chosen, named, judged[: len(files[named])], going.execution)  # the candidate's come first

@@ -7,19 +7,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import api, interrupts
-from dumbbell.errors import OutError
 from dumbbell.expect import evaluated, suites
-from dumbbell.files import written_whole
 from dumbbell.scenario import gallery
 
 from .output import note
 from .status import OK
 from .table import Column, text
-from .writers import write_object
+from .writers import write_file, write_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,7 +74,7 @@ def _show(said: Evaluation, asked: Mapping[str, Any], took_s: float) -> None:
     if asked["out"]:
         from dumbbell.report.evaluation import page
 
-        _write(Path(asked["out"]), page(said), force=asked["force"])
+        write_file("--out", asked["out"], page(said), force=asked["force"])
         if not asked["json"] and not asked["quiet"]:
             note(f"page: {asked['out']}")
     if asked["qlogs"] and not asked["json"] and not asked["quiet"]:
@@ -112,13 +109,3 @@ def _print_cells(chapter: evaluated.Chapter) -> None:
         print(f"      {cell.command}")
     if len(bad) > _LISTED:
         print(f"  and {len(bad) - _LISTED} more, which --json and the page of --out have")
-
-
-def _write(path: Path, page: str, *, force: bool) -> None:
-    if path.exists() and not force:
-        raise OutError(f"--out: {path} exists; --force replaces it")
-    try:
-        with written_whole(path) as draft:
-            draft.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise OutError(f"--out: {path}: {error.strerror}") from None

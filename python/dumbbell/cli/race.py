@@ -7,12 +7,9 @@ import math
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import api, interrupts, racing
-from dumbbell.errors import OutError
-from dumbbell.files import written_whole
 from dumbbell.results import figures
 from dumbbell.results.statistic import finite
 from dumbbell.units import value_text
@@ -20,7 +17,7 @@ from dumbbell.units import value_text
 from .chart import Axis, Line, chart
 from .output import note
 from .status import OK
-from .writers import write_object
+from .writers import write_file, write_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     with interrupts.Raised():
         answer = _raced(vars(arguments))
     if arguments.save:
-        _save(Path(arguments.save), answer.scenario, force=arguments.force)
+        write_file("--save", arguments.save, answer.scenario, force=arguments.force)
     if arguments.json:
         _write(answer)
         return OK
@@ -60,16 +57,6 @@ def _raced(asked: dict[str, Any]) -> Race:
         **{name: asked[name] for name in ("overrides", "most", "cca", "on", "store", "jobs")},
         progress=not asked["quiet"] and sys.stderr.isatty(),
     )
-
-
-def _save(file: Path, text: str, *, force: bool) -> None:
-    if file.exists() and not force:
-        raise OutError(f"--save: {file} exists; --force replaces it")
-    try:
-        with written_whole(file) as draft:
-            draft.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutError(f"--save: {file}: {error.strerror}") from None
 
 
 def _asked(answer: Race) -> str:

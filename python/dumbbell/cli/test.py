@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import backends, interrupts
 from dumbbell.errors import OutError
 from dumbbell.expect import tested
+from dumbbell.expect.asked import options_of
 from dumbbell.expect.judged import Tally, grouped
-from dumbbell.files import written_whole
 from dumbbell.judge import FAILS, HOLDS
 from dumbbell.judge.verdict import worst
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.progress import Progress, screen
 from dumbbell.runs.store import Store
-from dumbbell.scenario.own import Own, is_file, name_in
+from dumbbell.scenario.own import with_candidate
 
 from . import run, status, verdicts
 from .output import note
 from .status import FAILED, INTERRUPTED, OK
-from .writers import write_object
+from .writers import write_file, write_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ def main(arguments: argparse.Namespace) -> int:
     with interrupts.Raised():
         how = How.of(vars(arguments))
         backends.kind(how.on)
-        own, candidate = named(how)
+        own, candidate = with_candidate(how.candidate, how.cca, on=how.on, at="--candidate")
         files = tested.planned(
             arguments.files, overrides=how.overrides, own=own, on=how.on, only=arguments.only, candidate=candidate
         )
@@ -88,13 +88,6 @@ def main(arguments: argparse.Namespace) -> int:
             note=note,
         ) as going:
             return _judge(how, files, going)
-
-
-def named(how: How) -> tuple[Own, str | None]:
-    """The controllers of the user's own, and the name of the candidate, which may be in a file of its own."""
-    if how.candidate is None or not is_file(how.candidate):
-        return Own.load(how.cca, on=[how.on]), how.candidate
-    return Own.load([*how.cca, how.candidate], on=[how.on]), name_in(how.candidate, "--candidate")
 
 
 def _judge(how: How, files: Sequence[File], going: Execution) -> int:
@@ -184,10 +177,7 @@ def _figures(line: Line) -> str:
 def _again(line: Line, how: How) -> str:
     """The command that repeats an expectation."""
     words = ["dumbbell", "test", line.file, "-k", line.asked.name]
-    words += [word for text in how.overrides for word in ("--set", text)]
-    words += [word for text in how.cca for word in ("--cca", text)]
-    words += ["--candidate", how.candidate] if how.candidate else []
-    words += ["--on", how.on] if how.on != "sim" else []
+    words += options_of(how.overrides, how.cca, how.candidate, how.on)
     return shlex.join(words)
 
 
@@ -197,7 +187,7 @@ def _write(lines: Sequence[Line], commands: Mapping[tuple[str, int], str], how: 
         from dumbbell.plan import origin
 
         properties = {**origin.versions(), "on": how.on}
-        _to_file("--junit", Path(how.junit), verdicts.junit(lines, commands, properties))
+        write_file("--junit", how.junit, verdicts.junit(lines, commands, properties), force=True)
     summary = os.environ.get(SUMMARY, "-") if how.summary is None else how.summary
     if summary:
         text = verdicts.markdown(lines, commands)
@@ -208,14 +198,6 @@ def _write(lines: Sequence[Line], commands: Mapping[tuple[str, int], str], how: 
     if how.is_annotated:
         for text in verdicts.workflow_commands(lines):
             print(text)
-
-
-def _to_file(option: str, path: Path, text: str) -> None:
-    try:
-        with written_whole(path) as draft:
-            draft.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutError(f"{option}: {path}: {error.strerror}") from None
 
 
 def _append(option: str, path: Path, text: str) -> None:

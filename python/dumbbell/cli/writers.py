@@ -8,7 +8,11 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
+from pathlib import Path
 from typing import Any, Protocol
+
+from dumbbell.errors import OutError
+from dumbbell.files import written_whole
 
 from . import table
 from .table import Column, csv_cell
@@ -69,3 +73,17 @@ def _write_csv(heads: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
     out.writerow(map(csv_cell, heads))
     for line in lines:
         out.writerow("" if cell is None else csv_cell(cell) for cell in line)
+
+
+def write_file(option: str, path: str | Path, text: str, *, force: bool) -> None:
+    """Write the file that an option names, whole or not at all. Raises OutError: also where it is there, without
+    `force`.
+    """
+    file = Path(path)
+    if file.exists() and not force:
+        raise OutError(f"{option}: {file} exists; --force replaces it")
+    try:
+        with written_whole(file) as draft:
+            draft.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutError(f"{option}: {file}: {error.strerror}") from None

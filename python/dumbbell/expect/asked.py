@@ -82,6 +82,14 @@ def _compared(sentence: Sentence) -> Iterator[Compare]:
             yield from _compared(part)
 
 
+def options_of(overrides: Iterable[str], files: Iterable[str], candidate: str | None, on: str) -> list[str]:
+    """The options of `dumbbell test` that repeat what these gave."""
+    words = [word for text in overrides for word in ("--set", text)]
+    words += [word for file in files for word in ("--cca", file)]
+    words += ["--candidate", candidate] if candidate else []
+    return [*words, *(["--on", on] if on != "sim" else [])]
+
+
 class File(NamedTuple):
     """A scenario file, its expectations, and its runs: those of the file, then those of each case."""
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from dumbbell.judge import FAILS, HOLDS, UNCLEAR, UNJUDGED
 from dumbbell.judge.sentence import Reading
 from dumbbell.results.catalogue import figure
-from dumbbell.units import value_text
+
+from .asked import options_of, read
+from .judged import place_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,8 +81,7 @@ class Cell(NamedTuple):
     @property
     def where(self) -> str:
         """The place, as people read it."""
-        place = [f"{key.removeprefix('path.')} {value_text(value)}" for key, value in self.vary.items()]
-        return ", ".join([*place, *([self.row] if self.row not in ("", "candidate") else [])])
+        return ", ".join([*place_text(self.vary), *([self.row] if self.row not in ("", "candidate") else [])])
 
     def as_json(self) -> dict[str, Any]:
         """As `dumbbell evaluate --json` prints it."""
@@ -134,9 +135,7 @@ class How(NamedTuple):
     @property
     def options(self) -> list[str]:
         """The options of `dumbbell test` that repeat a cell."""
-        words = [word for text in self.overrides for word in ("--set", text)]
-        words += [word for file in self.cca for word in ("--cca", file)]
-        return [*words, "--candidate", self.given, *(["--on", self.on] if self.on != "sim" else [])]
+        return options_of(self.overrides, self.cca, self.given, self.on)
 
 
 class Evaluation(NamedTuple):
@@ -175,8 +174,6 @@ def planned(
     suite: Suite, candidate: str, *, profile: str, own: Own, on: str, overrides: tuple[str, ...] = ()
 ) -> dict[str, list[File]]:
     """The files of a suite for the candidate and for each reference. Raises ScenarioError."""
-    from .asked import read
-
     whom = list(dict.fromkeys([candidate, *suite.head.references]))
     chosen = suite.chosen(profile).items()
     return {
@@ -210,7 +207,7 @@ def evaluation(suite: Suite, candidate: str, lines: Mapping[str, Sequence[Line]]
             title,
             said[candidate][_key(own)],
             references,
-            _wanted(own),
+            _decisive(own).judged.wanted,
             "",
             command,
         )
@@ -244,9 +241,7 @@ def _key(own: Sequence[Line]) -> tuple[str, str, str, str]:
 
 def _said(own: Sequence[Line]) -> Said:
     """The word of a cell, by its bounds."""
-    hard = [line for line in own if line.is_counted]
-    soft = [line for line in own if not line.is_counted]
-    decisive = next((line for line in (*hard, *soft) if line.word != HOLDS), (soft or hard)[0])
+    decisive = _decisive(own)
     verdict, interval = decisive.judged.verdict, decisive.judged.verdict.measured
     value = interval.mean * _scale(decisive) if interval and math.isfinite(interval.mean) else None
     grade: Grade = "pass"
@@ -255,7 +250,7 @@ def _said(own: Sequence[Line]) -> Said:
     elif decisive.word == FAILS:
         grade = "fail" if decisive.is_counted else "concern"
     elif decisive.word == UNCLEAR:  # the milder word
-        grade = "concern" if decisive.is_counted and soft else "pass"
+        grade = "concern" if decisive.is_counted and any(not line.is_counted for line in own) else "pass"
     return Said(grade, decisive.word == UNCLEAR, decisive.judged.measured, value, verdict.reason)
 
 
@@ -270,14 +265,10 @@ def _scale(line: Line) -> float:
     return figure(reading.figure).scale if reading else 1.0
 
 
-def _wanted(own: Sequence[Line]) -> str:
-    """The bound that decides."""
-    decisive = next((line for line in (*_by_severity(own),) if line.word != HOLDS), _by_severity(own)[-1])
-    return decisive.judged.wanted
-
-
-def _by_severity(own: Sequence[Line]) -> list[Line]:
-    return sorted(own, key=lambda line: not line.is_counted)
+def _decisive(own: Sequence[Line]) -> Line:
+    """The bound that decides: the first that is not met, those that fail before those that warn; else the tightest."""
+    ordered = sorted(own, key=lambda line: not line.is_counted)
+    return next((line for line in ordered if line.word != HOLDS), ordered[-1])
 
 
 def _with_standards(cell: Cell, suite: Suite, candidate: str) -> Cell:

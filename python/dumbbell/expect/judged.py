@@ -12,7 +12,7 @@ from dumbbell.judge.verdict import worst
 from dumbbell.units import value_text
 
 from .baselines import Baselines
-from .places import At, Cases
+from .places import At, Cases, is_at
 
 if TYPE_CHECKING:
     from .asked import Asked, File
@@ -52,8 +52,7 @@ class Line(NamedTuple):
     @property
     def where(self) -> str:
         """The place and the row, as people read them."""
-        place = [f"{key.removeprefix('path.')} {value_text(value)}" for key, value in self.vary.items()]
-        return ", ".join([*([self.judged.label] if self.judged.label else []), *place])
+        return ", ".join([*([self.judged.label] if self.judged.label else []), *place_text(self.vary)])
 
     @property
     def is_counted(self) -> bool:
@@ -81,6 +80,11 @@ class Line(NamedTuple):
         }
 
 
+def place_text(vary: Mapping[str, Any]) -> list[str]:
+    """Varied values as people read them: ``buffer 1bdp``."""
+    return [f"{key.removeprefix('path.')} {value_text(value)}" for key, value in vary.items()]
+
+
 def of_file(file: File, cases: Cases, failed: Sequence[str], *, save: str | None = None) -> Iterator[Line]:
     """The lines of a file, from its runs; `failed` are the errors of runs. With `save`, figures are first kept as the
     baseline of that name.
@@ -94,7 +98,7 @@ def of_file(file: File, cases: Cases, failed: Sequence[str], *, save: str | None
     for asked in file.asked:
         for vary in _places(asked, cases):
             at = At(asked, cases, vary, baselines)
-            runs = [run for run in cases[()] if all(str(run.vary.get(k)) == str(v) for k, v in vary.items())]
+            runs = [run for run in cases[()] if is_at(run.vary, vary)]
             folder, wall_s = (str(runs[0].folder), sum(run.manifest.wall_s for run in runs)) if runs else ("", 0.0)
             for judged in _judged(asked, at, failed):
                 yield Line(str(file.path), asked, vary, judged, folder, wall_s)

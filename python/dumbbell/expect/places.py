@@ -68,7 +68,7 @@ class At(NamedTuple):
 
     def along(self, key: str) -> list[tuple[float, Place]]:
         """The places that differ in this key alone."""
-        runs = [run for run in self.cases[()] if _is_at(run.vary, _without(self.vary, key))]
+        runs = [run for run in self.cases[()] if is_at(run.vary, _without(self.vary, key))]
         values = list({str(run.vary[key]): run.vary[key] for run in runs if key in run.vary}.values())
         if len(values) < 2:
             varied = list(dict.fromkeys(name for run in self.cases[()] for name in run.vary))
@@ -174,7 +174,7 @@ class At(NamedTuple):
         return max(_delay(own, value) for own in stays.values())
 
 
-def _is_at(vary: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+def is_at(vary: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """True if a run has these values."""
     return all(str(vary.get(key)) == str(value) for key, value in wanted.items())
 

@@ -303,3 +303,14 @@ def _params(name: str, maker: Callable[..., object]) -> dict[str, Param]:
             )
         params[one.name] = Param(one.name, int(one.default), *_INT64, "", "")
     return params
+
+
+def with_candidate(
+    given: str | None, files: Iterable[str | Path], *, on: str, at: str = "CCA"
+) -> tuple[Own, str | None]:
+    """The controllers of the user's own, and the name of the candidate, which may be in a file of its own: what was
+    `given`, at an option `at`.
+    """
+    if given is None or not is_file(given):
+        return Own.load(files, on=[on]), given
+    return Own.load([*files, given], on=[on]), name_in(given, at)
