@@ -36,7 +36,7 @@ static inline s64 cca_set_or_not(u32 value)
 	return value == ~0U ? CCA_UNSET : (s64)value;
 }
 
-/* At most so many variables, so that who reads them has room on its stack. */
+/* The most variables a controller may declare: readers keep them on the stack. */
 #define CCA_VARS_MAX 32
 
 struct sock;
