@@ -46,6 +46,8 @@ export RUSTUP_TOOLCHAIN := $(TOOLCHAIN)
 endif
 # C and Python bindings find the same interpreter however cargo is started.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
+# What a test in Rust of a crate with controllers starts (crates/test).
+export DUMBBELL := $(abspath $(BIN)/dumbbell)
 # Tests of random plans draw the same ones each time, so that what fails has to do with the change.
 # `make fuzz-plans` draws others.
 export PROPTEST_RNG_SEED ?= 1
@@ -90,7 +92,7 @@ test-beside:
 test-compiled: $(STAMPS)/venv $(STAMPS)/system ## Compile the tests of the crates
 	tools/sanitize.sh $(TESTED) --no-run
 
-test-rust: $(STAMPS)/venv $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
+test-rust: $(STAMPS)/native $(STAMPS)/system ## Tests of the crates, the vectors of the controllers, style as a test
 	cargo test $(TESTED) --no-fail-fast
 
 test-kernel: $(STAMPS)/venv $(STAMPS)/system ## Controllers loaded into the running kernel (root)
@@ -118,7 +120,7 @@ differential: $(STAMPS)/venv ## Hold the simulated TCP against the running kerne
 bpf: $(STAMPS)/system ## Compile every controller for BPF
 	$(MAKE) -C cca bpf BUILD=../build/bpf
 
-sanitize: $(STAMPS)/venv $(STAMPS)/system ## The tests of `make test-rust` with the C under the address and undefined-behaviour sanitizers
+sanitize: $(STAMPS)/native $(STAMPS)/system ## The tests of `make test-rust` with the C under the address and undefined-behaviour sanitizers
 	tools/sanitize.sh $(TESTED)
 
 lint: lint-rust lint-c lint-python lint-web lint-deny ## Formatters and linters for Rust, C, Python and TypeScript, style, and whether generated files are fresh

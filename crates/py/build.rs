@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What a simulated run passes through, whichever controllers it has; files and folders below the root.
-const SIMULATOR: [&str; 12] = [
+const SIMULATOR: [&str; 14] = [
     "Cargo.lock",
     "cca/hosts/sim",
     "cca/include",
@@ -18,6 +18,8 @@ const SIMULATOR: [&str; 12] = [
     "crates/path/src",
     "crates/py/src/own.rs",
     "crates/py/src/sample.rs",
+    "crates/quinn/src",
+    "crates/quinn-cca/src",
     "crates/record/src",
     "crates/sim/src",
     "crates/transport/src",

@@ -298,7 +298,7 @@ def verify(
     only
         A text that the name or the sentence of an expectation has.
     candidate
-        The controller of the flow called candidate: a name, or a file (C or Python).
+        The controller of the flow called candidate: a name, or a file (C, Python or Rust).
     save_baseline
         The name of a baseline whose figures are kept, in ``baselines`` beside each file.
     store
@@ -378,7 +378,7 @@ def evaluate(
     Parameters
     ----------
     candidate
-        A controller by its name, or its file (C or Python).
+        A controller by its name, or its file (C, Python or Rust).
     profile
         ``quick``: one repetition, fewer cells; ``full``: every cell.
     suite

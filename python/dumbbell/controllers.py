@@ -152,6 +152,8 @@ def from_item(item: dict[str, Any]) -> Controller:
     )
 
 
+#: What begins the names of controllers in quinn's interface.
+QUINN = "quinn:"
 #: quinn's own controllers, which come with `transport = "quinn"` and run nowhere else; their source is quinn-proto.
 _OF_QUINN = {
     "quinn:bbr": "BBR of quinn, after Google's QUIC; its pacing rate has no effect",

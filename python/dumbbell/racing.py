@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.controllers import QUINN
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.judge import HOLDS, UNCLEAR
 from dumbbell.judge.rule import decide
@@ -88,7 +89,7 @@ def scenario(
         "flow": [
             {
                 "cca": each.cca,
-                **({"transport": "quinn"} if each.cca.startswith("quinn:") else {}),
+                **({"transport": "quinn"} if each.cca.startswith(QUINN) else {}),
                 **({"count": each.flows} if each.flows > 1 else {}),
                 **({"rtt": each.rtt} if each.rtt else {}),
             }

@@ -28,19 +28,24 @@ pub enum Own {
     Bbr,
 }
 
+/// A controller in quinn's interface, made for each connection.
+pub type Made = Arc<dyn ControllerFactory + Send + Sync>;
+
 /// The controller of the sender.
 pub enum Cca {
     /// One of quinn's.
     Own(Own),
+    /// One of the program's own ([`crate::given`]).
+    Given(Made),
     /// One in kernel style, which counts in `hz` ticks per second.
     Kernel { controller: Kernel, hz: u32 },
 }
 
 impl Cca {
-    /// Names of the states of one in kernel style; of quinn's own none is known.
+    /// Names of the states of one in kernel style; of others none is known.
     pub fn states(&self) -> Vec<&'static str> {
         match self {
-            Cca::Own(_) => Vec::new(),
+            Cca::Own(_) | Cca::Given(_) => Vec::new(),
             Cca::Kernel { controller, .. } => controller.module().states(),
         }
     }
@@ -90,18 +95,19 @@ pub(crate) fn sender(config: &Config, cca: Cca, watch: &Watch) -> (TransportConf
         Cca::Own(Own::NewReno) => {
             let mut own = NewRenoConfig::default();
             own.initial_window(window);
-            watched(&mut transport, own, watch);
+            watched(&mut transport, Arc::new(own), watch);
         }
         Cca::Own(Own::Cubic) => {
             let mut own = CubicConfig::default();
             own.initial_window(window);
-            watched(&mut transport, own, watch);
+            watched(&mut transport, Arc::new(own), watch);
         }
         Cca::Own(Own::Bbr) => {
             let mut own = BbrConfig::default();
             own.initial_window(window);
-            watched(&mut transport, own, watch);
+            watched(&mut transport, Arc::new(own), watch);
         }
+        Cca::Given(made) => watched(&mut transport, made, watch),
         Cca::Kernel { controller, hz } => {
             // quinn makes the controller of a connection once, when it opens.
             let once = Mutex::new(Some(controller));
@@ -109,18 +115,14 @@ pub(crate) fn sender(config: &Config, cca: Cca, watch: &Watch) -> (TransportConf
             let make = move || take().expect("a connection has one path");
             let factory = Factory::new(make).hz(hz).seed(config.seed);
             observer = factory.observer();
-            watched(&mut transport, factory, watch);
+            watched(&mut transport, Arc::new(factory), watch);
         }
     }
     (transport, observer)
 }
 
-fn watched(
-    transport: &mut TransportConfig,
-    factory: impl ControllerFactory + Send + Sync + 'static,
-    watch: &Watch,
-) {
-    let watched = Watched { factory: Arc::new(factory), watch: watch.clone() };
+fn watched(transport: &mut TransportConfig, factory: Made, watch: &Watch) {
+    let watched = Watched { factory, watch: watch.clone() };
     transport.congestion_controller_factory(Arc::new(watched));
 }
 

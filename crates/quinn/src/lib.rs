@@ -15,6 +15,7 @@ mod clock;
 mod config;
 mod crypto;
 mod datagrams;
+pub mod given;
 mod host;
 pub mod packets;
 mod pair;
@@ -23,7 +24,7 @@ mod receiver;
 mod sender;
 mod watch;
 
-pub use config::{Cca, Config, Own};
+pub use config::{Cca, Config, Made, Own};
 pub use datagrams::Ticket;
 pub use host::Outgoing;
 pub use pair::{Departure, Pair};

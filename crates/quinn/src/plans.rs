@@ -1,33 +1,38 @@
 //! Flows of a plan: their controllers and settings.
 
 use crate::config::{Cca, Config, Own};
+use crate::given;
 use cca::{Controller, Module};
 use path::plan::{EcnMode, Plan, PlanError, Transport, QUINN_PREFIX};
 use quinn_cca::Factory;
 
-/// The controller of flow `i`: quinn's own of that name, or what `made` gives.
+/// The controller of flow `i`: one in quinn's interface of that name, or what `made` gives.
 pub fn controller(
     plan: &Plan,
     i: usize,
     made: impl FnOnce() -> Result<Controller, PlanError>,
 ) -> Result<Cca, PlanError> {
     if let Some(own) = own(plan, i)? {
-        return Ok(Cca::Own(own));
+        return Ok(own);
     }
     let controller = made()?;
     check(i, controller.module())?;
     Ok(Cca::Kernel { controller, hz: plan.host_of(i).hz })
 }
 
-/// The controller of quinn's own that flow `i` names; `None` when it names none of these.
-pub fn own(plan: &Plan, i: usize) -> Result<Option<Own>, PlanError> {
+/// The controller in quinn's interface that flow `i` names, quinn's own or one of the program's; `None` when it names
+/// none of these.
+pub fn own(plan: &Plan, i: usize) -> Result<Option<Cca>, PlanError> {
     let flow = &plan.flows[i];
     if !flow.cca.starts_with(QUINN_PREFIX) {
         return Ok(None);
     }
-    let Some(own) = Own::find(&flow.cca) else {
-        let all = Own::ALL.map(Own::name).join(", ");
-        return refused(i, "cca", format!("no controller \"{}\"; quinn has {all}", flow.cca));
+    let quinns = Own::find(&flow.cca).map(Cca::Own);
+    let Some(own) = quinns.or_else(|| given::find(&flow.cca).map(Cca::Given)) else {
+        let mut all: Vec<String> = Own::ALL.map(|own| own.name().to_owned()).into();
+        all.extend(given::names());
+        let said = format!("no controller \"{}\"; quinn has {}", flow.cca, all.join(", "));
+        return refused(i, "cca", said);
     };
     match flow.params.keys().next() {
         None => Ok(Some(own)),

@@ -42,8 +42,8 @@ struct Counts {
 }
 
 /// A factory of watched controllers.
-pub struct Watched<F> {
-    pub factory: Arc<F>,
+pub struct Watched {
+    pub factory: Arc<dyn ControllerFactory + Send + Sync>,
     pub watch: Watch,
 }
 
@@ -88,7 +88,7 @@ fn increment(count: &AtomicU32) {
     count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
-impl<F: ControllerFactory + Send + Sync + 'static> ControllerFactory for Watched<F> {
+impl ControllerFactory for Watched {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let controller = Arc::clone(&self.factory).build(now, current_mtu);
         let watch = self.watch.clone();

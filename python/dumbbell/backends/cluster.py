@@ -98,6 +98,10 @@ def _sources(own: Own) -> list[list[tuple[str, str]]]:
 
     by_file: dict[str, list[tuple[str, str]]] = {}
     for record in own.record():
+        if own.sources[record["name"]].program:
+            raise ScenarioError(
+                "--cca", f"got {record['file']}, wanted a C or Python file to send; --on sim has programs"
+            )
         if record["sha256"] is None:
             raise ScenarioError("controllers", f'"{record["name"]}" is a class without a file: wanted a file to send')
         files = [Path(record["file"]), *(Path(needed["file"]) for needed in record.get("with", []))]

@@ -170,6 +170,10 @@ def wanted(plan: Plan, *, ours: bool = False, own: Own | None = None) -> list[_W
     for i, flow in enumerate(plan["flows"]):
         cca, at = flow["cca"], f"flow[{i}].cca"
         if _is_quinn(flow):
+            if own and cca in own.sources and own.sources[cca].program:
+                raise ScenarioError(
+                    at, f'got "{cca}" of a program, wanted a controller of this engine; --on sim has it'
+                )
             # quinn's own, or ours inside it: the engine knows both, and no kernel takes part.
             listed.append(_Wanted(cca, is_ours=False))
             continue

@@ -34,6 +34,7 @@ def _check_ticks(request: Request) -> None:
     """
     plan = request.planned.plan
     request.own.check(flow["cca"] for flow in plan["flows"])
+    request.own.program({flow["cca"] for flow in plan["flows"]})
     for i, flow in enumerate(plan["flows"]):
         if flow["host"].get("hz", plan["host"]["hz"]) != plan["host"]["hz"] and flow["cca"] in request.own.sources:
             raise ScenarioError(
@@ -45,13 +46,20 @@ def _check_ticks(request: Request) -> None:
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, which must not exist yet, and return its manifest."""
-    from dumbbell import _native
+    from dumbbell import _native, programs
 
     from .folder import ResultFolder
 
     _check_ticks(request)
     plan, own = request.planned.plan, request.own
+    names = {flow["cca"] for flow in plan["flows"]}
+    program = own.program(names)
     with ResultFolder(request, folder) as results:
-        native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})
-        summary = json.loads(_native.run(json.dumps(plan), str(results.path), request.progress, native, request.watch))
+        if program is not None:
+            summary = json.loads(programs.run(program, json.dumps(plan), results.path, request.progress))
+        else:
+            native = own.native(plan["host"]["hz"], names)
+            summary = json.loads(
+                _native.run(json.dumps(plan), str(results.path), request.progress, native, request.watch)
+            )
         return results.finish(summary, controllers=own.record())

@@ -16,7 +16,7 @@ def add_test(test: argparse.ArgumentParser) -> None:
     test.add_argument("-k", metavar="TEXT", dest="only", help="only expectations whose name or sentence has this text")
     test.add_argument(
         "--candidate", metavar="CCA",
-        help="the controller of the flow called candidate, which suites are about: a name, or a file (C or Python)",
+        help="the controller of the flow called candidate, which suites are about: a name, or a file",
     )  # fmt: skip
     test.add_argument(
         "--fail-on", action="append", default=[], choices=("unclear", "warn"),
@@ -43,7 +43,7 @@ def add_evaluate(evaluate: argparse.ArgumentParser) -> None:
     evaluate.add_argument(
         "candidate",
         metavar="CCA",
-        help="a controller by name (quinn:cubic is one of quinn's), or its file (C or Python)",
+        help="a controller by name (quinn:cubic is one of quinn's), or its file (C, Python or Rust)",
     )
     evaluate.add_argument(
         "--suite", metavar="NAME|DIR", default="rfc9743", help="a suite, or the folder of one's own (default: rfc9743)"

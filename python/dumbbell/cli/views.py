@@ -73,10 +73,10 @@ def cca_list(arguments: argparse.Namespace) -> int:
 
 def cca_show(arguments: argparse.Namespace) -> int:
     """One controller with its parameters, or those of one's own files."""
-    from dumbbell.scenario.own import Own
+    from dumbbell.scenario.own import Own, is_file
 
     given = [arguments.name] if arguments.name else []
-    files = [name for name in given if Path(name).suffix in (".c", ".py")]
+    files = [name for name in given if is_file(name)]
     own = Own.load([*arguments.cca, *files])
     controllers, names = own.known(), list(own.sources) if files or not given else given
     if not names:

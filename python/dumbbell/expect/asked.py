@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dumbbell.controllers import QUINN
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.judge.grammar import refuse_doubted
 from dumbbell.judge.parse import names, sentence
@@ -30,8 +31,6 @@ _HAS_ANY = re.compile(r"^\s*(\[\[\s*expect\s*\]\]|expect\s*=)", re.MULTILINE)
 MAIN = "main"
 #: The name of the flow whose controller a file is about; that of further ones begins with it, as candidate-far.
 CANDIDATE = "candidate"
-#: What begins the names of quinn's own controllers.
-_QUINN = "quinn:"
 
 
 class Asked(NamedTuple):
@@ -238,8 +237,8 @@ def _replaced(scenario: Scenario, tables: Sequence[int], cca: str) -> list[str]:
         if written.get("cca") == cca:
             continue
         made += [f"flow[{i}].cca={cca}", *([f"flow[{i}].params={{}}"] if "params" in written else [])]
-        if cca.startswith(_QUINN) or written.get("transport") == "quinn":
-            made.append(f"flow[{i}].transport={'quinn' if cca.startswith(_QUINN) else 'tcp'}")
+        if cca.startswith(QUINN) or written.get("transport") == "quinn":
+            made.append(f"flow[{i}].transport={'quinn' if cca.startswith(QUINN) else 'tcp'}")
     return made
 
 

@@ -359,8 +359,8 @@ class _Flows(NamedTuple):
         flow, at = self.flow, self.at
         self._check_hosts()
         quinn = controllers.with_quinn(known) if flow.transport.FORM == "quinn" else None
-        if quinn is None and flow.cca in controllers.with_quinn({}):
-            raise wrong(f"{at}.cca", flow.cca, 'this controller with transport = "quinn", which it is part of')
+        if quinn is None and flow.cca.startswith(controllers.QUINN):
+            raise wrong(f"{at}.cca", flow.cca, 'this controller with transport = "quinn", whose interface it has')
         params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, quinn or known)
         if quinn is not None and quinn[flow.cca].needs_marks:
             accepted = 'a controller that needs no number of CE marks, which quinn tells none, or transport = "tcp"'

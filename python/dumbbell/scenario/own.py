@@ -1,5 +1,5 @@
-"""A user's own controllers: C sources (in our style, or Linux congestion-control modules as they are) and Python
-classes.
+"""A user's own controllers: C sources (in our style, or Linux congestion-control modules as they are), Python classes,
+and programs with controllers in Rust.
 
     own = Own.load(["./tcp_mine.c", "./mine.py"])     # names -> controllers; compiles what is C
     dumbbell.run(scenario, controllers={"mine": Mine})
@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dumbbell import programs
 from dumbbell.controllers import NAME_MAX, Controller, Param, from_item, known
 from dumbbell.errors import ControllerError, ScenarioError, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
@@ -34,10 +35,12 @@ class Source(NamedTuple):
     description: Controller
     record: dict[str, Any]
     library: Callable[[int], tuple[str, str | None]] | None
-    """(shared object, symbol) for a kernel of that many ticks a second; None for a Python class."""
+    """(shared object, symbol) for a kernel of that many ticks a second; None for what is no C file."""
     maker: Callable[..., object] | None
     refused: ScenarioError | None = None
     """Why the simulator does not have a Linux module that a kernel's own headers may compile."""
+    program: str | None = None
+    """The program that runs the plans which name it."""
 
     @property
     def is_ours(self) -> bool:
@@ -120,8 +123,10 @@ class Own:
         source = self.sources[name]
         if not source.is_ours:
             what = "a Python class" if source.maker else "a Linux module or a BPF program"
+            what = "in Rust" if source.program else what
             accepted = "a C file that includes cca.h, which the kernel takes by BPF; --on sim has it"
-            more = "" if source.maker else "; --on uml has Linux modules, `bpftool struct_ops register` BPF programs"
+            is_c = source.library is not None
+            more = "; --on uml has Linux modules, `bpftool struct_ops register` BPF programs" if is_c else ""
             raise ScenarioError(at, f'got "{name}", {what} of your own, wanted {accepted}{more}')
         return str(source.record["file"])
 
@@ -144,6 +149,18 @@ class Own:
         used = {name: self.sources[name] for name in names if name in self.sources}
         return {name: source.library(hz) if source.library else source.maker for name, source in used.items()}
 
+    def program(self, names: Iterable[str]) -> str | None:
+        """The program that has those with these names, None where none of them is in one; raises ScenarioError where
+        they are in different files: the program has its own engine, which knows no other file.
+        """
+        files = {self.sources[name].record["file"]: self.sources[name] for name in names if name in self.sources}
+        if not any(source.program for source in files.values()):
+            return None
+        if len(files) > 1:
+            given = ", ".join(sorted(files))
+            raise ScenarioError("--cca", f"got {given} in one run, wanted controllers of one file beside one in Rust")
+        return next(iter(files.values())).program
+
 
 def _load(file: Path, *, has_kernel: bool) -> list[Source]:
     if file.suffix == ".py":
@@ -156,7 +173,10 @@ def _load(file: Path, *, has_kernel: bool) -> list[Source]:
             if not found:
                 raise
             return [found]
-    raise ScenarioError("--cca", f'got "{file}", wanted a C source (.c) or a Python file (.py)')
+    if programs.is_program(file):
+        return _program(file)
+    accepted = "a C source (.c), a Python file (.py) or a program with controllers in Rust (docs/test.md)"
+    raise ScenarioError("--cca", f'got "{file}", wanted {accepted}')
 
 
 def _digest(file: Path) -> str:
@@ -166,6 +186,24 @@ def _digest(file: Path) -> str:
         return hashlib.sha256(read_bytes(file, SOURCE_MAX)).hexdigest()
     except UnreadableError as error:
         raise ScenarioError("--cca", f"got {show(str(file))} ({error}), wanted a C or Python source") from None
+
+
+def _program(file: Path) -> list[Source]:
+    """The controllers of a program in Rust, known by its content: another build is another controller."""
+    import hashlib
+
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    return [
+        Source(
+            Controller(told.name, told.summary, told.summary, "", {}, [], 0),
+            _record(told.name, str(file), digest, compiler="rustc"),
+            None,
+            None,
+            program=str(file),
+        )
+        for told in programs.describe(file)
+    ]
 
 
 def _of_kernel(file: Path, error: ScenarioError) -> Source | None:

@@ -57,7 +57,9 @@ def _instance(flow: FlowPlan, at: str, own: Own, *, ours: bool) -> Instance | No
         file = str(own.sources[cca].record["file"])
         if not file.endswith(".c"):
             raise ScenarioError(
-                f"{at}.cca", f'got "{cca}" of {file}, wanted a controller in C: a kernel runs no Python; --on sim does'
+                f"{at}.cca",
+                f'got "{cca}" of {file}, wanted a controller in C: a kernel runs no Python and no program;'
+                " --on sim does",
             )
         return Instance(cca, file, params)
     if not ours and not params and cca in LINUX:
