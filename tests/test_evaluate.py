@@ -56,6 +56,16 @@ KNOWN = [
     ("5.2.1-newcomer", "bbr", ("path.buffer=1bdp", "flow[0].cca=reno"), FAILS),
     ("5.2.1-newcomer", "cubic", ("path.buffer=1bdp", "flow[0].cca=reno"), PASSES),
     ("7.1-aqm-ecn", "dctcp", ("path.qdisc={ kind = 'codel', ecn = true }",), FAILS),
+    ("5.1.4-latecomer", "bbr2", ("path.buffer=0.5bdp",), FAILS),
+    ("5.1.4-latecomer", "bbr3", ("path.buffer=1bdp",), PASSES),
+    ("7.1-ce-response", "bbr", (), FAILS),
+    ("7.1-ce-response", "bbr3", (), FAILS),
+    ("7.1-ce-response", "dctcp", (), FAILS),
+    ("7.1-ce-response", "reno", (), PASSES),
+    ("7.1-ce-response", "cubic", (), PASSES),
+    ("7.2-random-loss", "bbr", ("path.loss=10%",), FAILS),
+    ("7.2-random-loss", "bbr3", ("path.loss=10%",), PASSES),
+    ("7.2-random-loss", "cubic", ("path.loss=10%",), PASSES),
     ("7.3-delay-up", "vegas", (), FAILS),
     ("7.3-delay-up", "cubic", (), PASSES),
     ("7.3-jitter-of-one", "vegas", ("flow[0].jitter.spread=20ms",), FAILS),
@@ -66,6 +76,10 @@ KNOWN = [
     ("7.8-outage-10s-5s", "bbr3", ("path.buffer=100kB",), FAILS),
     ("7.8-outage-10s-5s", "bbr2", ("path.buffer=100kB",), PASSES),
     ("7.8-outage-10s-5s", "cubic", ("path.buffer=100kB",), PASSES),
+    ("7.8-faster", "bbr2", (), FAILS),
+    ("7.8-faster", "bbr", (), PASSES),
+    ("7.11-incast-64", "bbr3", ("path.buffer=200kB",), FAILS),
+    ("7.11-incast-8", "reno", ("path.buffer=2MB",), PASSES),
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dumbbell import backends, units
 from dumbbell.results import figures
-from dumbbell.results.catalogue import FIGURES, Measured, figure, of_bottleneck, shown
+from dumbbell.results.catalogue import EVENTS, FIGURES, Measured, figure, of_bottleneck, shown
 from dumbbell.results.experiment import Key
 from dumbbell.results.figures import Row
 from dumbbell.results.statistic import Interval, Sample
@@ -111,8 +111,11 @@ def all_columns(parts: Sequence[Part], names: Sequence[str], asked: Asked) -> li
 def _of_unfinished(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     """Notes on what transfers or messages that did not end do to percentiles and to means."""
     endless = [name for name in names if any(row.value(name) == math.inf for row in rows)]
-    notes = [f"{UNREACHED}: so few transfers or messages ended that {', '.join(endless)} is longer than all that did"]
-    notes = notes if endless else []
+    events = [name for name in endless if name in EVENTS]
+    percentiles = ", ".join(name for name in endless if name not in EVENTS)
+    notes = [f"{UNREACHED}: it does not come within the run ({', '.join(events)})"] if events else []
+    if percentiles:
+        notes.append(f"{UNREACHED}: so few transfers or messages ended that {percentiles} is longer than all that did")
     means = [name for name in names if name in ("fct", "latency")]
     if means and any(row.value("unfinished") for row in rows):
         notes.append(

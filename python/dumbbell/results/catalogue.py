@@ -242,6 +242,18 @@ _ALL = [
         of_run=True,
     ),
     Figure(
+        "convergence", "convergence", "Time from the last start until flows share fairly", "s", "convergence_s", 1,
+        readers.convergence, of_run=True, of_whole_runs=True, absent="fewer than two flows run after the last start",
+    ),
+    Figure(
+        "recovery", "recovery", "Time until the bottleneck is in use", "s", "recovery_s", 2,
+        readers.of_flows("", readers.recovery), absent="less than a second is left of the run",
+    ),
+    Figure(
+        "breaker", "breaker", "Windows of 5 s in a row above ten times TCP's rate", "", "breaker_windows", 0,
+        readers.of_flows("", readers.breaker), counts="windows",
+    ),
+    Figure(
         "utilization", "util.", "Utilization of the bottleneck", "", digits=3, most=1.0, rank=4,
         shown=(*_OVERALL, "links", "notebook", "words"), **readers.of_links("utilization", readers.utilization),
     ),
@@ -272,6 +284,9 @@ def shown(place: Place) -> list[str]:
     """The names of the figures that a place shows unless others are asked for, in the order of tables."""
     return [name for name, known in FIGURES.items() if place in known.shown]
 
+
+#: Times until something comes, which are infinite where it does not.
+EVENTS = ("convergence", "recovery")
 
 #: Other spellings of names.
 SPELLINGS = {"utilisation": "utilization"}

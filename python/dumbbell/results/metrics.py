@@ -27,6 +27,7 @@ from .statistic import (
     paired_interval,
     student_t,
 )
+from .transients import breaker_windows, convergence_time_s, recovery_time_s
 from .windows import (
     Which,
     Window,
@@ -326,35 +327,6 @@ def _series(result: Result, which: Which, sampled: str, total: str, *, bin_s: fl
     return Bins(np.asarray(edges[1:], dtype=np.float64), np.diff(count), whole)
 
 
-def convergence_time_s(
-    result: Result, *, fairness: float = 0.95, bin_s: float = 1.0, hold_s: float = 5.0
-) -> float | None:
-    """Time from the start of the last flow until Jain's index of the running flows' goodputs reaches `fairness` and
-    keeps it for `hold_s`.
-
-    Those that ended before do not count; when the next one ends, the time is over. Goodputs are taken in bins of
-    `bin_s`. None where it never happens, and where fewer than two of several flows are left. After Jain's own use of
-    the index for convergence (Chiu and Jain 1989, on responsiveness); the three settings are ours, and part of any
-    number quoted.
-    """
-    import numpy as np
-
-    check_bin(result, bin_s)
-    starts, stops = (flow_column(result, name) / 1e6 for name in ("start_us", "stop_us"))
-    begin = float(starts.max())
-    running = [int(i) for i in np.flatnonzero(stops > begin)]
-    if len(running) < min(2, starts.size):
-        return None
-    grid = np.arange(begin, float(stops[running].min()) + 1e-9, bin_s)
-    rates = np.array([np.diff(counted_at(result, flow, "goodput_bytes", "goodput_bytes", grid)) for flow in running])
-    fair = [jain(list(rates[:, i])) >= fairness and bool(rates[:, i].any()) for i in range(rates.shape[1])]
-    need = max(1, round(hold_s / bin_s))
-    for i in range(len(fair) - need + 1):
-        if all(fair[i : i + need]):
-            return float(grid[i] - begin)
-    return None
-
-
 def completion_time_s(result: Result, flow: int) -> float | None:
     """Time from a finite flow's start (its SYN) until its last byte had reached the receiver; None where it did not
     complete.
@@ -467,7 +439,7 @@ def segments_sent(result: Result, which: Which = "all", window: Window = None) -
 
 __all__ = [
     "JAIN_MARGIN", "Distribution", "Interval", "Which", "Window", "active_s", "arrival_series", "arrival_variation",
-    "coefficient_of_variation", "completion_s",
+    "breaker_windows", "coefficient_of_variation", "completion_s",
     "completion_time_s", "completion_times_s",
     "convergence_time_s", "counted", "difference_interval", "distribution", "flows_of", "goodput_bps", "goodput_bytes",
     "goodput_ratio", "goodput_series",
@@ -475,7 +447,8 @@ __all__ = [
     "one_way_delay_ms",
     "paired_interval",
     "queue_occupancy_bytes",
-    "queue_series", "queueing_delay_ms", "request_latencies_s", "retransmission_rate", "rtt_ms", "samples",
+    "queue_series", "queueing_delay_ms", "recovery_time_s",
+    "request_latencies_s", "retransmission_rate", "rtt_ms", "samples",
     "segments_sent", "share", "sojourn_ms",
     "steady_flows", "student_t", "throughput_bps", "unfinished_flows", "unfinished_requests", "utilization",
     "windows_segments",

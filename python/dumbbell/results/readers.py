@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import metrics
+from . import metrics, transients
 from .statistic import known
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ class Measured(NamedTuple):
 Read = Callable[[Measured, Sequence[int]], float | None]
 """``read(run, flows)`` gives a figure of these flows; None or nan where there is none."""
 
+#: Jain's index from which on flows share fairly, in bins of 1 s for 5 s.
+FAIR = 0.9
 #: Bins in which rates vary: those of Borgli and Misund, Fig. 7, s.
 BIN_S = 0.5
 
@@ -91,6 +93,24 @@ def unfinished(result: Result, flows: Sequence[int], window: Window | None) -> f
     return float(
         metrics.unfinished_flows(result, finite, window) + metrics.unfinished_requests(result, endless, window)
     )
+
+
+def convergence(run: Measured, _: Sequence[int]) -> float | None:
+    """Time until the flows share fairly, s; infinite where they never do, none where there are not two."""
+    if run.window is not None or not transients.has_rivals(run.result):
+        return None
+    time = metrics.convergence_time_s(run.result, fairness=FAIR)
+    return math.inf if time is None else time
+
+
+def recovery(result: Result, flows: Sequence[int], window: Window | None) -> float:
+    """Time until a second in which these flows use the link, s."""
+    return metrics.recovery_time_s(result, flows, window)
+
+
+def breaker(result: Result, flows: Sequence[int], window: Window | None) -> float:
+    """Windows in a row of a flow that sends more than ten times what TCP would: of the worst of these."""
+    return max(metrics.breaker_windows(result, flow, window) for flow in flows)
 
 
 def in_bins(measure: Callable[..., float]) -> Tables:

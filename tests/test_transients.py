@@ -1,0 +1,74 @@
+"""Convergence, recovery and circuit breakers (results/transients.py), against the same computed from samples by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import dumbbell
+from dumbbell import metrics
+from dumbbell.results.catalogue import FIGURES
+from dumbbell.results.readers import Measured
+
+
+@pytest.fixture(scope="module")
+def outage(tmp_path_factory: pytest.TempPathFactory) -> dumbbell.Result:
+    """CUBIC over a link that is gone from 5 to 7 s, and slow from 15 s on."""
+    scenario = {
+        "name": "outage", "duration": "20s", "flow": [{"cca": "cubic"}],
+        "path": {
+            "rate": {"steps": [["0s", "20Mbps"], ["5s", "0bps"], ["7s", "20Mbps"], ["15s", "1Mbps"]]},
+            "rtt": "40ms", "buffer": "100kB",
+        },
+    }  # fmt: skip
+    return dumbbell.run(scenario, out=tmp_path_factory.mktemp("outage") / "out")[0]
+
+
+def goodput_in(result: dumbbell.Result, start: float) -> float:
+    """Mbit/s in the second from `start` on."""
+    return metrics.goodput_bps(result, 0, (start, start + 1)) / 1e6
+
+
+def test_recovery_is_the_time_until_a_second_in_which_the_link_is_in_use(outage):
+    time = metrics.recovery_time_s(outage, window=(7, 15))
+    enough = 0.85 * 20 * 1448 / 1514
+    assert 0 < time < 3
+    assert goodput_in(outage, 7 + time) >= enough
+    assert all(goodput_in(outage, 7 + early / 20) < enough for early in range(round(time * 20)))
+
+
+def test_a_second_in_which_the_link_carries_nothing_is_no_recovery(outage):
+    assert metrics.recovery_time_s(outage, window=(5, 6.9)) == math.inf
+
+
+def test_recovery_is_held_against_the_rate_of_that_second(outage):
+    assert 0 < metrics.recovery_time_s(outage, window=(16, 20)) < 1
+    assert max(goodput_in(outage, second) for second in range(16, 19)) < 0.85 * 2
+
+
+def test_a_circuit_breaker_counts_windows_in_a_row_above_ten_times_tcps_rate(tmp_path):
+    path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "1bdp", "loss": "10%"}
+    rows = {}
+    for cca in ("bbr", "reno"):
+        scenario = {"name": cca, "duration": "20s", "path": path, "flow": [{"cca": cca}]}
+        result = dumbbell.run(scenario, out=tmp_path / cca)[0]
+        rows[cca] = metrics.breaker_windows(result, 0)
+        sent = metrics.throughput_bps(result, 0, (10, 15))
+        tcp = 1448 * 8 * math.sqrt(1.5 / 0.1) / 0.041  # 1.1 Mbit/s
+        assert (sent > 10 * tcp) == (cca == "bbr")
+    assert rows == {"bbr": 4, "reno": 0}
+
+
+def test_flows_that_never_share_fairly_take_for_ever_and_one_flow_has_no_figure(tmp_path):
+    path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "1bdp"}
+    unequal = {
+        "name": "u",
+        "duration": "12s",
+        "path": path,
+        "flow": [{"cca": "reno"}, {"cca": "reno", "max_rate": "1Mbps"}],
+    }
+    alone = {"name": "a", "duration": "2s", "path": path, "flow": [{"cca": "reno"}]}
+    figure = FIGURES["convergence"]
+    assert figure.value(Measured(dumbbell.run(unequal, out=tmp_path / "u")[0], None)) == math.inf
+    assert figure.value(Measured(dumbbell.run(alone, out=tmp_path / "a")[0], None)) is None
