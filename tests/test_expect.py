@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
@@ -265,20 +266,65 @@ def test_a_baseline_is_kept_beside_the_file_and_a_changed_scenario_leaves_it(cli
     assert "FAILS" in changed.stdout
 
 
-def test_one_constant_of_a_controller_turns_it_red_and_a_comment_does_not(cli: Cli, tmp_path: Path) -> None:
-    own = tmp_path / "cubic.c"
-    source = (ROOT / "cca/cubic.c").read_text(encoding="utf-8")
-    own.write_text(source, encoding="utf-8")
-    scenario = PAIR.replace('duration = "5s"', 'duration = "20s"\nrepetitions = 3').replace("bbr3", "reno")
-    expecting(tmp_path, 'that = "queue within 2% of baseline"', scenario=scenario)
-    how = ("test", "pair.toml", "--cca", "cubic.c")
+#: BBRv3 alone at random loss of 2 %, which is its threshold.
+LOSSY = """
+name = "lossy"
+duration = "20s"
+repetitions = 6
+
+[path]
+rate = "50Mbps"
+rtt = "40ms"
+buffer = "1bdp"
+loss = "2%"
+
+[host]
+start_jitter = "20ms"
+
+[[flow]]
+cca = "bbr3"
+"""
+
+
+class Change(NamedTuple):
+    """A constant in a source of a controller, and a sentence that it breaks."""
+
+    cca: str
+    file: str
+    constant: str
+    changed: str
+    scenario: str
+    that: str
+
+
+BETA = Change(
+    "cubic", "cubic.c", "P(beta, 717,", "P(beta, 820,",
+    PAIR.replace('duration = "5s"', 'duration = "20s"\nrepetitions = 3').replace("bbr3", "reno"),
+    "queue within 2% of baseline",
+)  # fmt: skip
+THRESHOLD = Change(
+    "bbr3", "bbr2/params.h", "P(loss_thresh, 5,", "P(loss_thresh, 10,", LOSSY, "goodput within 2% of baseline"
+)
+
+
+@pytest.mark.parametrize("change", [BETA, THRESHOLD], ids=["cubic-beta", "bbr3-loss-threshold"])
+def test_one_constant_of_a_controller_turns_it_red_and_a_comment_does_not(
+    cli: Cli, tmp_path: Path, change: Change
+) -> None:
+    shutil.copy(ROOT / f"cca/{change.cca}.c", tmp_path)
+    shutil.copytree(ROOT / "cca/bbr2", tmp_path / "bbr2")
+    own = tmp_path / change.file
+    source = own.read_text(encoding="utf-8")
+    assert change.constant in source
+    expecting(tmp_path, f'that = "{change.that}"', scenario=change.scenario)
+    how = ("test", "pair.toml", "--cca", f"{change.cca}.c")
     assert cli(*how, "--save-baseline", "main").returncode == 0
     own.write_text(source + "/* a comment */\n", encoding="utf-8")
     assert cli(*how).returncode == 0
-    own.write_text(source.replace("P(beta, 717,", "P(beta, 820,"), encoding="utf-8")
+    own.write_text(source.replace(change.constant, change.changed), encoding="utf-8")
     red = cli(*how)
     assert (red.returncode, red.stderr.count("rror")) == (1, 0)
-    assert "FAILS     queue within 2% of baseline" in red.stdout
+    assert f"FAILS     {change.that}" in red.stdout
 
 
 def test_a_failure_says_what_was_measured_wanted_where_and_how_to_repeat_it(cli: Cli, tmp_path: Path) -> None:
