@@ -125,3 +125,16 @@ def test_variables_of_a_module_have_a_row_when_they_differ_from_the_sample_befor
         (200_000_000, 0, "k", 7, "1/1024 s", None),
         (200_000_000, 0, "end", 1, "", "loss"),
     ]
+
+
+def test_limits_of_a_socket_have_a_row_when_they_differ_from_the_sample_before(tmp_path: Path) -> None:
+    columns, socket = "netns local remote lost state limit bw", "1 10.0.0.5:50000 10.0.0.2:50001 0 -"
+    limits = ("-", "cwnd", "cwnd", "application")
+    reports = "".join(f"@{50 * (i + 1)}000000 bbr2\n{columns}\n{socket} {limit} 1\n" for i, limit in enumerate(limits))
+    for name, text in {**FILES, "reports": reports}.items():
+        (tmp_path / name).write_text(text)
+    plan = planned([{"cca": "bbr2"}], duration="200ms")
+    plan["record"]["limits"] = True
+    Measured(plan, tmp_path).write(tmp_path)
+    rows = [tuple(row.values()) for row in pq.read_table(tmp_path / "limits.parquet").to_pylist()]
+    assert rows == [(100_000_000, 0, "cwnd"), (200_000_000, 0, "application")]

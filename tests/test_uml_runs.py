@@ -442,3 +442,31 @@ def test_variables_of_modules_are_those_of_the_simulator(tmp_path: Path) -> None
     assert then["max_bw"]["value"] == pytest.approx(20e6 * 1448 / 1514, rel=0.05)
     assert then["inflight_lo"]["value"] is None
     assert [row["word"] for row in rows if row["flow"] == 1 and row["name"] == "is_many"] == ["few", "many"]
+
+
+@pytest.mark.parametrize(
+    ("flow", "limit", "setting"),
+    [
+        ('cca = "cubic"', "cwnd", "host.rcvbuf=auto"),
+        ('cca = "cubic"', "receive_window", "host.rcvbuf=40kB"),
+        ('cca = "cubic"\nworkload = { kind = "paced", rate = "2Mbps" }', "application", "host.rcvbuf=auto"),
+        ('cca = "bbr"', "pacing", "host.rcvbuf=auto"),
+    ],
+)
+def test_limits_of_modules_are_those_of_the_simulator(tmp_path: Path, flow: str, limit: str, setting: str) -> None:
+    from dumbbell.cli import main
+
+    flows = f'[record]\nlimits = true\nevery = "10ms"\n[[flow]]\n{flow}\n'
+    (linux,) = ran(tmp_path, "--on", "uml-ours", "--set", setting, flows=flows, duration="10s")
+    assert main(["run", str(tmp_path / "x.toml"), "--set", setting, "--out", str(tmp_path / "sim"), "-q"]) == 0
+    (simulated,) = dumbbell.load(tmp_path / "sim")
+    held = [limit_share(result, limit) for result in (linux, simulated)]
+    assert min(held) > 0.3, held
+    assert abs(held[0] - held[1]) < 0.15, held
+
+
+def limit_share(result: dumbbell.Result, limit: str) -> float:
+    """Share of the samples from 2 s on at which a limit held."""
+    rows = [(row["t_ns"], row["limit"]) for row in result.limits.to_pylist()]
+    times = range(2_000_000_000, int(result.plan.duration_s * 1e9), 10_000_000)
+    return sum([word for at, word in rows if at <= time][-1] == limit for time in times) / len(times)

@@ -129,7 +129,7 @@ def test_a_plan_without_the_switches_is_what_it_was() -> None:
     assert not {"variables", "limits", "qlog"} & set(planned.plan["record"])
 
 
-@pytest.mark.parametrize(("name", "on"), [("variables", "linux"), ("limits", "uml"), ("limits", "netem")])
+@pytest.mark.parametrize(("name", "on"), [("variables", "linux"), ("limits", "linux"), ("limits", "netem")])
 def test_what_a_back_end_cannot_tell_is_refused(name: str, on: str) -> None:
     text = WIDE.replace("limits", name) + '[[flow]]\ncca = "cubic"\n'
     (planned,) = plan.runs(dumbbell.from_text(text))

@@ -11,6 +11,7 @@
  *	remote		the same of the peer
  *	lost		segments marked lost so far (tp->lost)
  *	state		name of the controller's state
+ *	limit		what keeps the socket from sending more: the words of limits.parquet
  *	bw		estimated bottleneck bandwidth, payload bytes/s
  *	min_rtt		estimated propagation RTT, us
  *	pacing_gain	in 1/256
@@ -102,12 +103,43 @@ static void cca_show_vars(struct seq_file *seq, struct sock *sk)
 	}
 }
 
+/*
+ * What keeps a socket from sending more, in the order in which docs/results.md lists limits; NULL where it is not
+ * established. Data that the window takes, and nothing else holds, wait until a larger burst fits.
+ */
+static const char *cca_limit(const struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+	u32 unsent = READ_ONCE(tp->write_seq) - tp->snd_nxt;
+	bool is_full = tcp_packets_in_flight(tp) >= tcp_snd_cwnd(tp);
+
+	if (sk->sk_state != TCP_ESTABLISHED)
+		return NULL;
+	if (inet_csk(sk)->icsk_ca_state >= TCP_CA_Recovery)
+		return "recovery";
+	if (!unsent) {
+		if (!sk->sk_socket || !test_bit(SOCK_NOSPACE, &sk->sk_socket->flags))
+			return "application";
+		return is_full ? "cwnd" : "send_buffer";
+	}
+	if (is_full)
+		return "cwnd";
+	if (tp->chrono_type == TCP_CHRONO_RWND_LIMITED ||
+	    after(tp->snd_nxt + min(unsent, tp->mss_cache), tcp_wnd_end(tp)))
+		return "receive_window";
+	if (sk->sk_pacing_status == SK_PACING_NEEDED && tp->tcp_wstamp_ns > tcp_clock_ns())
+		return "pacing";
+	if (test_bit(TSQ_THROTTLED, &sk->sk_tsq_flags))
+		return sk->sk_pacing_status == SK_PACING_FQ ? "pacing" : "host_queue";
+	return unsent < tp->mss_cache ? "application" : "cwnd";
+}
+
 static void cca_show_heading(struct seq_file *seq)
 {
 	const char *unit;
 	u32 i;
 
-	seq_puts(seq, "netns local remote lost state bw min_rtt pacing_gain cwnd_gain"
+	seq_puts(seq, "netns local remote lost state limit bw min_rtt pacing_gain cwnd_gain"
 		      " inflight_lo inflight_hi");
 	for (i = 0; i < cca_module.vars->n; i++) {
 		seq_printf(seq, " .%s:", cca_module.vars->list[i].name);
@@ -120,6 +152,7 @@ static void cca_show_heading(struct seq_file *seq)
 static void cca_show_flow(struct seq_file *seq, struct sock *sk)
 {
 	struct cca_info info;
+	const char *limit;
 	u32 flags;
 
 	cca_ask(sk, &info);
@@ -130,6 +163,8 @@ static void cca_show_flow(struct seq_file *seq, struct sock *sk)
 		seq_printf(seq, " %s", cca_module.states[info.state]);
 	else
 		seq_puts(seq, " -");
+	limit = cca_limit(sk);
+	seq_printf(seq, " %s", limit ? limit : "-");
 	cca_show_value(seq, flags & CCA_INFO_BW, info.bw_bytes_per_s);
 	cca_show_value(seq, flags & CCA_INFO_MIN_RTT, info.min_rtt_us);
 	cca_show_value(seq, flags & CCA_INFO_PACING_GAIN, info.pacing_gain);

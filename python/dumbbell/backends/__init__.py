@@ -46,7 +46,7 @@ class Kind(NamedTuple):
         How ``--on`` names it and what it is, for the help.
     extra
         What of `EXTRA` it can record: what senders of a real stack have taken for lost, and when, nobody tells; modules
-        are asked for their variables in virtual Linux only.
+        are asked for their variables, and for what limits their sockets, in virtual Linux only.
     has_states
         Whether controllers tell their states, because they are not the kernel's own.
     estimates_queue
@@ -89,7 +89,7 @@ _UML = Kind(
     sources=("uml", "backends/tc.py", "backends/script.py", "backends/tables.py"),
     text="uml: an unmodified Linux in virtual time (docs/uml.md)",
     estimates_queue=True,
-    extra=("variables",),
+    extra=("variables", "limits"),
     stack="uml",
 )
 _OURS = "the same with our controllers only"

@@ -36,6 +36,7 @@ def write(
     messages: Sequence[Row] = (),
     probes: Sequence[Row] = (),
     variables: Iterable[Row] = (),
+    limits: Iterable[Row] = (),
 ) -> Row:
     """Write the tables that the plan records into `out` and return the summary. `capacity_bytes` is what each recorded
     link could send, `flows` the totals of each flow; `queue` is in the order of time, `messages` in that of flows and
@@ -50,8 +51,9 @@ def write(
         "messages": messages,
         "probes": probes,
     }
-    if plan["record"].get("variables"):
-        tables["variables"] = sorted(variables, key=lambda row: row["t_ns"])
+    for name, rows in (("variables", variables), ("limits", limits)):
+        if plan["record"].get(name):
+            tables[name] = sorted(rows, key=lambda row: row["t_ns"])
     measured = {
         "totals": {
             "end_ns": plan["duration_ns"],

@@ -321,7 +321,8 @@ class Record(Table):
     )
     limits: Switch = key(
         SWITCH,
-        "table of what limits each flow when: application, windows, buffers, pacing, recovery; simulator only",
+        "table of what limits each flow when: application, windows, buffers, pacing, recovery; simulator, and --on uml"
+        " at every sample",
         default=False,
         varies=False,
     )

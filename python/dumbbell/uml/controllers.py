@@ -79,7 +79,7 @@ def load(plan: Plan, own: Own, kernel: Kernel, *, ours: bool) -> Loaded:
     names = _kernel_names([instance for instance in dict.fromkeys(wanted) if instance is not None])
     modules_ = modules.build(list(names.values()), kernel.tree, kernel.modules, arch="um") if names else []
     built = dict(zip(names, modules_, strict=True))
-    asks = plan["record"]["states"] or plan["record"].get("variables")
+    asks = any(plan["record"].get(what) for what in ("states", "variables", "limits"))
     return Loaded(
         [
             flow["cca"] if instance is None else built[instance].kernel_name

@@ -68,6 +68,7 @@ class Estimates(NamedTuple):
     """Report of a controller at a time; gains are in 1/256."""
 
     state: str | None = None
+    limit: str | None = None
     lost: int | None = None
     bw: int | None = None
     min_rtt: int | None = None
@@ -189,6 +190,7 @@ class Measured:
             if self.plan.get("probes")
             else [],
             variables=(row for flow in self.flows for row in flow.variables()),
+            limits=(row for flow in self.flows for row in flow.limits()),
         )
 
     def warnings(self) -> list[str]:
@@ -347,6 +349,16 @@ class Flow:
                     yield _variable(at, self.i, column, word)
             last, state = dict(said.variables), said.state
 
+    def limits(self) -> Iterator[dict[str, Any]]:
+        """Its rows of limits.parquet: what differs from the sample before."""
+        last = None
+        reports = self.of.reports.get(self.i, {})
+        for at in sorted(reports):
+            limit = reports[at].limit
+            if limit is not None and limit != last:
+                yield {"t_ns": at, "flow": self.i, "limit": limit}
+                last = limit
+
     def _states(self) -> Iterator[dict[str, Any]]:
         tcp, cca = CA_STATES[0], None
         reports = self.of.reports.get(self.i, {})
@@ -361,7 +373,7 @@ class Flow:
 
 
 #: Fields of a report that are numbers.
-_NUMBERS = [name for name in Estimates._fields if name not in ("state", "variables")]
+_NUMBERS = [name for name in Estimates._fields if name not in ("state", "limit", "variables")]
 #: How long a sender was busy, and of that, waited for buffers of the hosts.
 _WAITS = {"busy_us": "busy_us", "receive_us": "rwnd_us", "send_us": "sndbuf_us"}
 
@@ -429,7 +441,7 @@ def _estimates(fields: dict[str, str]) -> Estimates:
     there = {name: word for name, word in fields.items() if word != "-"}
     numbers = {name: int(there[name]) for name in _NUMBERS if name in there}
     variables = tuple((name, word) for name, word in fields.items() if name.startswith("."))
-    return Estimates(state=there.get("state"), variables=variables, **numbers)
+    return Estimates(state=there.get("state"), limit=there.get("limit"), variables=variables, **numbers)
 
 
 def _variable(at: int, flow: int, column: str, word: str) -> dict[str, Any]:

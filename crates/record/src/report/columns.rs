@@ -5,7 +5,8 @@ use super::summary::Summary;
 use super::totals::RunTotals;
 use crate::table::{Table, TableWriter};
 use crate::{
-    EventRow, MessageRow, Options, ProbeRow, QueueRow, RecordError, SampleRow, Tables, VariableRow,
+    EventRow, LimitRow, MessageRow, Options, ProbeRow, QueueRow, RecordError, SampleRow, Tables,
+    VariableRow,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -55,6 +56,9 @@ struct Measured {
     /// None where the run does not keep them.
     #[serde(default)]
     variables: Option<Map<String, Value>>,
+    /// The same.
+    #[serde(default)]
+    limits: Option<Map<String, Value>>,
 }
 
 /// Writes the tables of the run that `json` describes into `out`, which must exist, and sums up.
@@ -76,16 +80,22 @@ pub fn write_measured(out: &Path, json: &str, options: Options) -> Result<Summar
     }
     tables.finish()?;
     if !measured.probes.is_empty() {
-        let mut table = TableWriter::<ProbeRow>::create(out, true)?;
-        fill(&measured.probes, &mut table)?;
-        table.finish()?;
+        write::<ProbeRow>(&measured.probes, out)?;
     }
     if let Some(variables) = &measured.variables {
-        let mut table = TableWriter::<VariableRow>::create(out, true)?;
-        fill(variables, &mut table)?;
-        table.finish()?;
+        write::<VariableRow>(variables, out)?;
+    }
+    if let Some(limits) = &measured.limits {
+        write::<LimitRow>(limits, out)?;
     }
     Ok(measured.totals.summary())
+}
+
+/// Writes a table that not every run has.
+fn write<R: Table>(columns: &Map<String, Value>, out: &Path) -> Result<(), MeasuredError> {
+    let mut table = TableWriter::<R>::create(out, true)?;
+    fill(columns, &mut table)?;
+    Ok(table.finish()?)
 }
 
 /// Appends the rows of some columns, which are of one length.
