@@ -111,7 +111,7 @@ static const char *cca_limit(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 unsent = READ_ONCE(tp->write_seq) - tp->snd_nxt;
-	bool is_full = tcp_packets_in_flight(tp) >= tcp_snd_cwnd(tp);
+	bool is_full = tcp_packets_in_flight(tp) >= tp->snd_cwnd;
 
 	if (sk->sk_state != TCP_ESTABLISHED)
 		return NULL;
