@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ScenarioError
+from dumbbell.plan import identity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def _check_ticks(request: Request) -> None:
     is compiled for one.
     """
     plan = request.planned.plan
-    request.own.check(flow["cca"] for flow in plan["flows"])
+    request.own.check(identity.controllers(plan))
     for i, flow in enumerate(plan["flows"]):
         if flow["host"].get("hz", plan["host"]["hz"]) != plan["host"]["hz"] and flow["cca"] in request.own.sources:
             raise ScenarioError(
@@ -52,6 +53,6 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
     _check_ticks(request)
     plan, own = request.planned.plan, request.own
     with ResultFolder(request, folder) as results:
-        native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})
+        native = own.native(plan["host"]["hz"], set(identity.controllers(plan)))
         summary = json.loads(_native.run(json.dumps(plan), str(results.path), request.progress, native, request.watch))
         return results.finish(summary, controllers=own.record())

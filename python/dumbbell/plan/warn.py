@@ -159,13 +159,19 @@ def _marks(plan: Plan) -> Iterator[str]:
                 f"flow[{number}]: {flow['cca']} runs as a paced Reno and sends ECT(0), because its peer has classic"
                 ' ECN only (host.ecn); it has accurate ECN with "accurate" or false'
             )
-    is_l4s = any(facts_of(flow["cca"]).sends_ect1 and _ecn_of(plan, flow) != "classic" for flow in plan["flows"])
+    is_l4s = any(_sends_ect1(plan, flow) for flow in plan["flows"])
     for link in links:
         if link["qdisc"]["kind"] == "dualpi2" and not is_l4s:
             yield (
                 f"{link['name']}: the low-latency queue of dualpi2 stays empty, because no flow sends ECT(1), as"
                 " prague does; all flows share its classic queue"
             )
+
+
+def _sends_ect1(plan: Plan, flow: FlowPlan) -> bool:
+    if facts_of(flow["cca"]).sends_ect1:
+        return _ecn_of(plan, flow) != "classic"
+    return bool(flow["transport"].get("ecn") == "ect1")
 
 
 def _kind(qdisc: Mapping[str, Any]) -> str:
@@ -255,7 +261,7 @@ def is_random(plan: Plan) -> bool:
 
 
 def _draws(flow: FlowPlan) -> bool:
-    if not facts_of(flow["cca"]).is_steady:
+    if flow["cca"] and not facts_of(flow["cca"]).is_steady:
         return True
     workload = flow["workload"] or {}
     if any(isinstance(value, dict) and value.get("exponential") for value in workload.values()):

@@ -23,6 +23,11 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
                 }
                 let greedy_tcp = flow.size_bytes.is_none() && way_is_tcp(&flow.transport);
                 flow.workload = if greedy_tcp { from(workload) } else { None };
+                if !flow.transport.is_acknowledged() {
+                    let paced = json!({"kind": "paced", "rate_bps": 5_000_000, "message_bytes": 700});
+                    (flow.workload, flow.size_bytes) = (from(paced), None);
+                    flow.cca.clear();
+                }
                 let mut counts = (plan.links.len(), plan.ack_links.len());
                 // Without a link nothing bounds what is sent.
                 if goes_up && counts.1 > 0 {
@@ -179,6 +184,7 @@ fn any_transport() -> impl Strategy<Value = Value> {
             "handshake": handshake, "initial_rtt_ns": 100 * MS,
         })),
         1 => (1200u32..=1448).prop_map(|bytes| json!({"kind": "quinn", "datagram_bytes": bytes})),
+        1 => Just(json!({"kind": "udp", "ecn": "ect1"})),
     ]
 }
 
