@@ -112,7 +112,7 @@ CASES = [
      MISSING_BUFFER.replace("path", "link[0]")),
     ({"flow": '[{ cca = "cubic", via = ["l9"] }]'}, 'flow[0].via: got "l9", wanted one of: "bottleneck"'),
     ({"flow": '[{ cca = "cubic", via = ["bottleneck", "bottleneck"] }]'}, 'flow[0].via: got "bottleneck", wanted each link once'),
-    ({"flow": '[{ cca = "cubic", transport = "udp" }]'}, 'flow[0].transport: got "udp", wanted one of: "tcp", "quic", "quinn"'),
+    ({"flow": '[{ cca = "cubic", transport = "sctp" }]'}, 'flow[0].transport: got "sctp", wanted one of: "tcp", "quic", "quinn"'),
     ({"flow": '[{ cca = "cubic", transport = { kind = "quic", payload = "2kB" } }]'},
      'flow[0].transport.payload: got "2kB", wanted a size with its unit, such as "500kB" (B, kB, MB, GB, KiB, MiB, GiB, pkt), from 100B to 1400B'),
     ({"flow": '[{ cca = "cubic", workload = "paced" }]'}, 'flow[0].workload: got "paced", wanted a table such as { kind = "paced", ... }'),

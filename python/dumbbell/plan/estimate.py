@@ -252,7 +252,7 @@ def _varies(delay: Stage) -> list[str]:
     """Say how a delay varies."""
     steps = ["steps"] if delay["steps"] else []
     jitter = [_jitter(delay["jitter"])] if delay["jitter"] else []
-    return steps + jitter + (["reorder"] if delay["reorder"] else [])
+    return steps + jitter + (["reorder"] if delay["reorder"] else []) + (["slots"] if delay.get("slot") else [])
 
 
 def _sizes(flows: list[FlowPlan]) -> list[int] | None:

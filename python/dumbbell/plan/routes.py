@@ -206,7 +206,7 @@ def _way(named: str, way: Path | Up, data: tuple[str, Flow] | None, delay: Rtt, 
         return _chain(chain, delay, crossed, where, links_first=isinstance(way, Up))
     jitter = way.jitter if flow is None or flow.jitter is None else flow.jitter
     loss, loss_at = (way.loss, named) if flow is None or flow.loss is None else (flow.loss, at)
-    delayed = delay_stage(delay, jitter, way.reorder)
+    delayed = delay_stage(delay, jitter, way.reorder, way.slot)
     if not isinstance(way, Up):
         return [*_lossy(way, loss, loss_at), delayed, *crossed]
     stages: list[Stage] = [] if way.thin is None or data else [way.thin.stage(f"{named}.thin")]
@@ -247,7 +247,7 @@ def _refuse_beside_impair(named: str, way: Path | Up, data: tuple[str, Flow] | N
     """A chain lists all impairments: no other key may repeat one of them."""
     mine = ("thin", "aggregate") if isinstance(way, Up) else ()
     tables: list[tuple[str, Table, tuple[str, ...]]] = [
-        (named, way, ("loss", "jitter", "duplicate", "corrupt", "reorder", *mine)),
+        (named, way, ("loss", "jitter", "duplicate", "corrupt", "reorder", "slot", *mine)),
     ]
     tables += [] if data is None else [(*data, ("loss", "jitter"))]
     for where, table, names in tables:
@@ -265,7 +265,8 @@ def _chain(
         if isinstance(part, DelayPart):
             if part.time is None and own:
                 raise ScenarioError(f"{at}[{i}].time", "missing: another part is the flow's own delay already")
-            stages.append(delay_stage(there if part.time is None else part.time, part.jitter, part.reorder))
+            time = there if part.time is None else part.time
+            stages.append(delay_stage(time, part.jitter, part.reorder, part.slot))
             own = own or part.time is None
         elif isinstance(part, LinksPart):
             if linked:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario.routes import Link, Up
 
     from .planned import Planned
-    from .types import FlowPlan, LinkPlan, Plan, Stage
+    from .types import FlowPlan, LinkPlan, Plan, Settings, Stage
 
 #: Settings of [host] that flows obey whatever carries them; `qdisc` on real hosts.
 OF_ALL_HOSTS = frozenset({"ecn", "hz", "arp", "qdisc", "receivers", "start_jitter"})
@@ -272,11 +272,16 @@ def _draws(flow: FlowPlan) -> bool:
 def _stage_draws(stage: Stage) -> bool:
     match stage["kind"]:
         case "delay":
-            return bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
+            varies = bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
+            return varies or _slots_vary(stage.get("slot"))
         case "loss":
             return bool(stage["model"] != "list" and stage.get("ppb") != 10**9)
         case kind:
             return kind in ("duplicate", "corrupt")
+
+
+def _slots_vary(slot: Settings | None) -> bool:
+    return slot is not None and (slot["distribution"] != "uniform" or slot["max_ns"] not in (None, slot["min_ns"]))
 
 
 def once(scenario: Scenario) -> str:

@@ -52,8 +52,8 @@ def lines(
     read: Callable[[Sequence[int]], dict[int, Series]],
     flows: Sequence[int],
 ) -> None:
-    """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows; a flow of UDP that has no
-    such value, as no window, has no line.
+    """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows; a flow of UDP without
+    such a value, as a window, has no line.
     """
     groups_ = groups.of(result, flows)
     dresses, labels = dresses_of(groups_, flows), groups.flow_labels(groups_)

@@ -33,7 +33,7 @@ from .axes import Axis
 from .declare import Each, Forms, Key, Sub, Table, build, key, raw
 from .expect import EXPECT_MAX, Expect
 from .host import FlowHost, Host
-from .impairments import LOSS, SHARE_OF, Jitter, Reorder
+from .impairments import LOSS, SHARE_OF, Jitter, Reorder, Slot
 from .kinds import (
     BUFFER,
     CONTROLLER,
@@ -119,9 +119,14 @@ class Path(Table):
     duplicate: AnyShare = key(SHARE_OF, "share of packets that arrive twice, or { rate, correlation }", default=0)
     corrupt: AnyShare = key(SHARE_OF, "share of packets that arrive damaged, or { rate, correlation }", default=0)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip the delay", default=None)
+    slot: MaybeSubTable[Slot] = key(
+        Sub(Slot),
+        "slots in which alone packets leave the delay, as netem has them; each flow has slots of its own",
+        default=None,
+    )
     impair: Impair = key(
         IMPAIR,
-        "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt and reorder",
+        "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt, reorder and slot",
         default=None,
         varies=False,
     )

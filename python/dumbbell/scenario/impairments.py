@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.errors import wrong
+from dumbbell.errors import ScenarioError, wrong
 from dumbbell.units import UnitError
 
 from . import kinds, settings
@@ -50,6 +50,34 @@ class Jitter(settings.JitterSettings):
     """Random variation of a one-way delay; a delay below zero counts as zero."""
 
     AT = "jitter"
+
+
+class Slot(settings.SlotSettings):
+    """Packets leave in slots only, as with `netem slot`: what is due waits for the next one, which lets so many
+    through.
+    """
+
+    AT = "slot"
+
+    def check(self) -> None:
+        """Raise ScenarioError for times of another distribution than its own."""
+        uniform, of_table = ("min", "max"), ("delay", "spread")
+        is_uniform = self.kind == "uniform"
+        needed, others = (("min",), of_table) if is_uniform else (of_table, uniform)
+        for name in others:
+            if getattr(self, name) is not None:
+                wanted = "`min` and `max`, or a kind with a table" if is_uniform else "`delay` and `spread` only"
+                raise wrong(f"slot.{name}", raw_at(self, name), f"{wanted}, next to kind {self.kind}")
+        for name in needed:
+            if getattr(self, name) is None:
+                raise ScenarioError(f"slot.{name}", f"missing next to kind {self.kind}")
+        if not is_uniform:
+            return
+        low, high = by_engine(self)["min_ns"], by_engine(self)["max_ns"]
+        if high is not None and high < low:
+            raise wrong("slot.max", raw_at(self, "max"), f"no less than min ({raw_at(self, 'min')})")
+        if not (high or low):
+            raise wrong("slot.min", raw_at(self, "min"), "a time above zero, or `max` as well")
 
 
 class Loss(Variant):
@@ -286,7 +314,9 @@ def share_stage(kind: str, share: CorrelatedShare) -> Stage | None:
     return {"kind": kind, **by_engine(share)} if share.rate else None
 
 
-def delay_stage(delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | None = None) -> Stage:
+def delay_stage(
+    delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | None = None, slot: Slot | None = None
+) -> Stage:
     """The stage of a delay in ns or its schedule."""
     assert not isinstance(delay, TraceFile), "recordings are settled before plans are made"
     steps, repeat = (list(delay.steps), delay.repeat_ns) if isinstance(delay, Schedule) else ([], None)
@@ -297,6 +327,7 @@ def delay_stage(delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | Non
         "repeat_ns": repeat,
         "jitter": None if jitter is None else by_engine(jitter),
         "reorder": None if reorder is None else by_engine(reorder),
+        **({} if slot is None else {"slot": by_engine(slot)}),
     }
 
 

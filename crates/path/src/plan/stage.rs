@@ -1,7 +1,7 @@
 //! The parts of a flow's route in a plan, in the order in which packets meet them.
 
 use super::{at_key, check, within, PlanError};
-use net::delay::Jitter;
+use net::delay::{Jitter, SlotConfig};
 use net::impair::{
     Filled, FourStateConfig, GilbertElliottConfig, Periodic, ReorderingConfig, Share,
     ThinningConfig,
@@ -59,6 +59,9 @@ pub struct Delay {
     /// Packets that skip the delay.
     #[serde(default)]
     pub reorder: Option<ReorderingConfig>,
+    /// Slots in which alone packets leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<SlotConfig>,
 }
 
 /// Ways to lose packets.
@@ -116,6 +119,12 @@ impl Stage {
 }
 
 impl Delay {
+    /// Whether it is the same for every packet, whenever it comes.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Delay { ns: _, steps, repeat_ns: _, jitter, reorder, slot } = self;
+        steps.is_empty() && jitter.is_none() && reorder.is_none() && slot.is_none()
+    }
+
     fn check(&self, at: &str) -> Result<(), PlanError> {
         let longest = self.steps.iter().map(|step| step.1).fold(self.ns, u64::max);
         within(DELAYS, &format!("{at}.ns"), longest)?;
@@ -124,6 +133,9 @@ impl Delay {
         }
         if let Some(reorder) = &self.reorder {
             reorder.check().map_err(|refused| at_key(&format!("{at}.reorder"), refused))?;
+        }
+        if let Some(slot) = &self.slot {
+            slot.check().map_err(|refused| at_key(&format!("{at}.slot"), refused))?;
         }
         Ok(())
     }

@@ -24,7 +24,8 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
                 let greedy_tcp = flow.size_bytes.is_none() && way_is_tcp(&flow.transport);
                 flow.workload = if greedy_tcp { from(workload) } else { None };
                 if !flow.transport.is_acknowledged() {
-                    let paced = json!({"kind": "paced", "rate_bps": 5_000_000, "message_bytes": 700});
+                    let paced =
+                        json!({"kind": "paced", "rate_bps": 5_000_000, "message_bytes": 700});
                     (flow.workload, flow.size_bytes) = (from(paced), None);
                     flow.cca.clear();
                 }
@@ -144,7 +145,10 @@ fn any_qdisc() -> impl Strategy<Value = Value> {
 fn any_stage() -> impl Strategy<Value = Value> {
     (0..12, 0u64..50_000_000, 0u64..30 * MS, 1u32..20, any::<bool>()).prop_map(
         |(kind, ppb, ns, n, on)| match kind {
-            0 => json!({"kind": "delay", "ns": ns}),
+            0 if on => json!({"kind": "delay", "ns": ns}),
+            0 => json!({
+                "kind": "delay", "ns": ns, "slot": {"min_ns": ns / 8, "max_ns": 1 + ns / 4, "packets": n, "bytes": 40_000},
+            }),
             1 => json!({
                 "kind": "delay", "ns": ns, "steps": [[0, ns], [300 * MS, ns / 2]], "repeat_ns": 600 * MS,
                 "jitter": {"distribution": if on { "normal" } else { "pareto" }, "spread_ns": ns / 3, "reorder": on},
