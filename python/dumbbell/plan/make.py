@@ -17,6 +17,7 @@ from dumbbell.scenario import arrivals, recorded, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import EXTRA, Flow, Limits, Path, Record, Scenario
 from dumbbell.scenario.host import Host
+from dumbbell.scenario.impairments import WindowedLoss
 from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
@@ -151,6 +152,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
             raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
     data_links, ack_links = _links(case, errors)
     errors += _late_starts(case)
+    errors += _strange_losses(case)
     if errors:
         raise together(_once(errors))
     _check_steps(flows)
@@ -193,6 +195,28 @@ def _late_starts(case: Scenario) -> list[ScenarioError]:
         return []
     most = f"at most the duration ({units.span_text(case.duration)}), after which no flow can start"
     return [wrong("host.start_jitter", raw_at(case.host, "start_jitter"), most)]
+
+
+def _strange_losses(case: Scenario) -> list[ScenarioError]:
+    """Errors of losses that are of one flow: there is none of its name, or they are a flow's own already."""
+    named, up = case.path.way_up
+    ways: list[tuple[str, Path | Up]] = [("path", case.path), *([] if up is None else [(named, up)])]
+    listed: list[tuple[str, object]] = [(f"{at}.loss", way.loss) for at, way in ways]
+    listed += [(f"{at}.impair[{i}]", part) for at, way in ways for i, part in enumerate(way.impair or ())]
+    names = [flow.name for flow in case.flow if flow.name is not None]
+    wanted = "the name of a [[flow]] table" + (f", one of: {', '.join(names)}" if names else "; none has a name")
+    strange = [
+        wrong(f"{at}.flow", loss.flow, wanted, names)
+        for at, loss in listed
+        if isinstance(loss, WindowedLoss) and loss.flow is not None and loss.flow not in names
+    ]
+    own: list[tuple[str, object]] = [(f"flow[{i}].loss", flow.loss) for i, flow in enumerate(case.flow)]
+    own += [(f"flow[{i}].impair[{k}]", p) for i, flow in enumerate(case.flow) for k, p in enumerate(flow.impair or ())]
+    return strange + [
+        wrong(f"{at}.flow", loss.flow, "no such key here: the loss is of this flow's data already")
+        for at, loss in own
+        if isinstance(loss, WindowedLoss) and loss.flow is not None
+    ]
 
 
 def _check_steps(flows: list[FlowPlan]) -> None:

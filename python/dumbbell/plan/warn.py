@@ -275,6 +275,8 @@ def _stage_draws(stage: Stage) -> bool:
             varies = bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
             return varies or _slots_vary(stage.get("slot"))
         case "loss":
+            if stage["model"] == "windows":
+                return any(window["ppb"] not in (0, 10**9) for window in stage["windows"])
             return bool(stage["model"] != "list" and stage.get("ppb") != 10**9)
         case kind:
             return kind in ("duplicate", "corrupt")

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.units import UnitError
 
 from . import kinds, settings
 from .declare import Forms, Key, Sub, Table, Variant, key, raw, raw_at
-from .kinds import SHARE, SPAN, SPAN_ABOVE_ZERO
+from .kinds import LABEL, SHARE, SPAN, SPAN_ABOVE_ZERO
 from .plain_kinds import SWITCH, Choice, Kind, whole
 from .recordings.forms import NAMES
 from .schedule import (
     REPEAT_SCHEMA,
+    STEPS_MAX,
     WHERE_SCHEMA,
     Rtt,
     Schedule,
@@ -231,6 +233,69 @@ class ListedLoss(Loss, form="packets", sign="packets"):
     def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
         """Build the part of the plan that the engine takes."""
         return {"kind": "loss", "model": "list", "packets": list(self.packets)}
+
+
+def _windows(value: object) -> tuple[LossWindow, ...]:
+    """Windows of losses, in the order of time."""
+    wanted = (
+        'windows such as [["10s", "10.2s", "100%"], ["20s", "21s", "100%", 6]]: from, to, share, of how many packets'
+    )
+    if not isinstance(value, (list, tuple)) or not 0 < len(value) <= STEPS_MAX:
+        raise UnitError(wanted)
+    windows = tuple(_window(item, wanted) for item in value)
+    if any(window.from_ns >= window.to_ns for window in windows):
+        raise UnitError("windows that end after they begin")
+    if any(later.from_ns < earlier.to_ns for earlier, later in pairwise(windows)):
+        raise UnitError("windows in the order of time that do not overlap")
+    return windows
+
+
+def _window(item: object, wanted: str) -> LossWindow:
+    if not isinstance(item, (list, tuple)) or len(item) not in (3, 4):
+        raise UnitError(wanted)
+    begin, end, share, *packets = item
+    if packets and (isinstance(packets[0], bool) or not isinstance(packets[0], int) or not 0 < packets[0] < 2**63):
+        raise UnitError(wanted + "; a number of packets from 1")
+    return LossWindow(SPAN.parse(begin), SPAN.parse(end), SHARE.parse(share), packets[0] if packets else None)
+
+
+class LossWindow(NamedTuple):
+    """A window of time, the share that is lost in it, and of how many packets, the first in it; None for all."""
+
+    from_ns: int
+    to_ns: int
+    ppb: int
+    packets: int | None
+
+
+_WINDOW_SCHEMA = {
+    "type": "array",
+    "minItems": 3,
+    "maxItems": 4,
+    "prefixItems": [{"type": "string"}, {"type": "string"}, SHARE.schema, {"type": "integer", "minimum": 1}],
+}
+_WINDOWS = Kind(_windows, {"type": "array", "minItems": 1, "items": _WINDOW_SCHEMA})
+
+
+class WindowedLoss(Loss, form="windows", sign="windows"):
+    """Packets that are sent in windows of time: a share of all, or of the first so many in each window."""
+
+    windows: Key[Any, tuple[LossWindow, ...]] = key(
+        _WINDOWS,
+        'from, to and share of each, in the order of time, and of how many packets if not of all: [["10s", "10.2s",'
+        ' "100%"], ["20s", "21s", "100%", 6]]; outside of them nothing is lost',
+        varies=False,
+    )
+    flow: Fixed[str | None] = key(
+        LABEL,
+        "name of the [[flow]] table whose packets it takes; default: those of each flow, which has windows of its own",
+        default=None,
+        varies=False,
+    )
+
+    def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
+        """Build the part of the plan that the engine takes."""
+        return {"kind": "loss", "model": "windows", "windows": [window._asdict() for window in self.windows]}
 
 
 class CorrelatedShare(settings.ShareSettings):

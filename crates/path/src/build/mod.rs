@@ -11,7 +11,8 @@ use link::Context;
 use net::delay::{Jitter, JitterPipe, Slots};
 use net::impair::{
     AckThinning, Aggregation, BernoulliLoss, CorrelatedLoss, Corruption, Duplication, FourState,
-    GilbertElliott, ListedLoss, Loss, Release, Reordering, ScheduledLoss, Share,
+    GilbertElliott, ListedLoss, Loss, LossWindow, Release, Reordering, ScheduledLoss, Share,
+    WindowedLoss,
 };
 use net::rng::Rng;
 use net::schedule::Steps;
@@ -198,6 +199,15 @@ impl Route<'_> {
             plan::Loss::FourState(config) => Loss::FourState(FourState::new(*config, rng)),
             plan::Loss::Schedule(plan::ShareSteps { steps: given, repeat_ns }) => {
                 Loss::Scheduled(ScheduledLoss::new(steps(given, *repeat_ns, |ppb| ppb, at)?, rng))
+            }
+            plan::Loss::Windows(plan::LossWindows { windows }) => {
+                let windows = windows.iter().map(|window| LossWindow {
+                    from: Time::from_ns(window.from_ns),
+                    to: Time::from_ns(window.to_ns),
+                    ppb: window.ppb,
+                    packets: window.packets,
+                });
+                Loss::Windowed(WindowedLoss::new(windows.collect(), rng))
             }
             plan::Loss::List(numbers) => Loss::Listed(ListedLoss::new(numbers.packets.clone())),
         })

@@ -76,6 +76,8 @@ pub enum Loss {
     FourState(FourStateConfig),
     /// A share that changes in steps.
     Schedule(ShareSteps),
+    /// A share of what comes in windows of time.
+    Windows(LossWindows),
     /// Packets by their number, from 0.
     List(Numbers),
 }
@@ -89,6 +91,28 @@ pub struct ShareSteps {
     /// When they begin again, ns; `null` for never.
     #[serde(default)]
     pub repeat_ns: Option<u64>,
+}
+
+/// Windows of time in which packets are lost.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossWindows {
+    /// In the order of time, without overlap.
+    pub windows: Vec<LossWindow>,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossWindow {
+    /// Its begin, ns.
+    pub from_ns: u64,
+    /// Its end, ns.
+    pub to_ns: u64,
+    /// Share of the packets that are lost, 10^-9.
+    pub ppb: u64,
+    /// Of so many packets, the first in the window; `null`: of all.
+    pub packets: Option<u64>,
 }
 
 /// Packets by their number.
@@ -152,7 +176,21 @@ impl Loss {
                 let key = format!("{at}.steps");
                 steps.iter().try_for_each(|step| within(SHARES, &key, step.1))
             }
+            Loss::Windows(LossWindows { windows }) => {
+                check_windows(windows, &format!("{at}.windows"))
+            }
             Loss::List(_) => Ok(()),
         }
     }
+}
+
+fn check_windows(windows: &[LossWindow], key: &str) -> Result<(), PlanError> {
+    let mut free = 0;
+    for &LossWindow { from_ns, to_ns, ppb, .. } in windows {
+        within(SHARES, key, ppb)?;
+        let wanted = "windows in the order of time that do not overlap";
+        check(free <= from_ns && from_ns < to_ns, key, from_ns, wanted)?;
+        free = to_ns;
+    }
+    Ok(())
 }

@@ -170,6 +170,10 @@ fn any_stage() -> impl Strategy<Value = Value> {
                 "kind": "loss", "model": "schedule", "steps": [[0, ppb], [400 * MS, 1_000_000_000], [450 * MS, 0]],
                 "repeat_ns": if on { Some(1000 * MS) } else { None },
             }),
+            7 if on => json!({"kind": "loss", "model": "windows", "windows": [
+                {"from_ns": ns, "to_ns": ns + 50 * MS, "ppb": 1_000_000_000, "packets": n},
+                {"from_ns": 500 * MS, "to_ns": 700 * MS, "ppb": 10 * ppb, "packets": null},
+            ]}),
             7 => json!({"kind": "duplicate", "ppb": ppb}),
             8 => json!({"kind": "corrupt", "ppb": ppb}),
             9 => json!({"kind": "thin", "every": n, "hold_ns": ns / 4}),
