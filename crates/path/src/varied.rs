@@ -1,9 +1,9 @@
 //! A stage whose delay varies as netem's does: in steps or at random, with packets that skip it, and with slots in which alone
 //! packets leave.
 
-use crate::route::PathPacket;
 use net::delay::{JitterPipe, Slots};
 use net::impair::Reordering;
+use net::Frame;
 use units::Time;
 
 /// See the module documentation.
@@ -13,7 +13,7 @@ pub struct Varied<P> {
     slots: Option<Slots>,
 }
 
-impl<P: PathPacket> Varied<P> {
+impl<P: Frame> Varied<P> {
     pub fn new(
         pipe: JitterPipe<P>,
         reordering: Option<Reordering>,
