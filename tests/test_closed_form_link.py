@@ -236,3 +236,23 @@ def test_the_summary_has_a_part_for_each_link_and_flow(ran: Runner) -> None:
     assert (len(summary["flows"]), len(summary["links"])) == (3, 0)
     # A packet has at least one event when it reaches the link, one when it leaves it, and its ACK one.
     assert summary["events"] > rows(result, "queue")[-1]["sent_packets"] * 2
+
+
+#: UDP of 1200 bytes, 1242 on the wire, at 41.4 Mbit/s into a link of 10 Mbit/s.
+BLAST = """
+duration = "5s"
+path = { rate = "10Mbps", rtt = "40ms", buffer = "1bdp" }
+[[flow]]
+transport = "udp"
+workload = { kind = "paced", rate = "40Mbps", message = "1200B" }
+"""
+
+
+@checks("metrics", "lost_share")
+@checks("figure", "lost")
+def test_a_sender_that_does_not_respond_loses_what_the_link_does_not_carry(ran: Runner) -> None:
+    result = ran(BLAST)
+    # The queue is full from 13 ms on: 50 kB at 31.4 Mbit/s.
+    assert metrics.lost_share(result, 0, window=(1, 4)) == pytest.approx(1 - 10 / 41.4, abs=5e-4)
+    assert figure(result, "lost", [0]) == metrics.lost_share(result, 0) == pytest.approx(1 - 10 / 41.4, abs=1e-2)
+    assert figure(result, "lost", [0]) == result.flows["queue_drops"][0].as_py() / result.flows["segs_sent"][0].as_py()

@@ -65,7 +65,7 @@ pub fn check(plan: &Plan) -> Result<(), EmuError> {
 
 fn check_flow(plan: &Plan, i: usize, flow: &Flow) -> Result<(), EmuError> {
     let Flow { transport, workload, .. } = flow;
-    if matches!(transport, Transport::Quic { .. }) {
+    if matches!(transport, Transport::Quic { .. } | Transport::Udp { .. }) {
         return refuse(
             format!("flow[{i}].transport"),
             transport.name(),

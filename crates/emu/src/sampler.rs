@@ -239,29 +239,31 @@ fn row(socket: &Socket, cca: &CcaSnapshot) -> SampleRow {
     let gain = |gain: u32| f64::from(gain) / 256.0;
     let bound = |value: Option<u32>| value.filter(|&value| value != u32::MAX).map(i64::from);
     let (out, sacked, lost) = (socket.unacked, socket.sacked, socket.lost);
+    let in_flight =
+        i64::from(out) - i64::from(sacked) - i64::from(lost) + i64::from(socket.retrans);
     let estimates = &cca.estimates;
     SampleRow {
         t_us: 0,
         flow: 0,
         goodput_bytes: 0,
         goodput_bps: 0,
-        cwnd: i64::from(socket.cwnd),
+        cwnd: Some(i64::from(socket.cwnd)),
         ssthresh: (socket.ssthresh < INFINITE_SSTHRESH).then_some(i64::from(socket.ssthresh)),
         pacing_bps: (socket.pacing_rate != u64::MAX).then(|| bits(socket.pacing_rate)),
         srtt_us: some(socket.rtt_us),
         rtt_us: socket.last_rtt_us.map(i64::from),
         min_rtt_us: set(socket.min_rtt_us),
-        in_flight: i64::from(out) - i64::from(sacked) - i64::from(lost) + i64::from(socket.retrans),
-        packets_out: i64::from(out),
-        sacked: i64::from(sacked),
-        lost: i64::from(lost),
-        retrans_out: i64::from(socket.retrans),
+        in_flight: Some(in_flight),
+        packets_out: Some(i64::from(out)),
+        sacked: Some(i64::from(sacked)),
+        lost: Some(i64::from(lost)),
+        retrans_out: Some(i64::from(socket.retrans)),
         delivered: i64::from(socket.delivered),
-        lost_total: cca.lost.map_or(0, i64::from),
-        retrans_total: i64::from(socket.total_retrans),
+        lost_total: Some(cca.lost.map_or(0, i64::from)),
+        retrans_total: Some(i64::from(socket.total_retrans)),
         segs_sent: i64::from(socket.data_segs_out),
         delivery_rate_bps: (socket.delivery_rate > 0).then(|| bits(socket.delivery_rate)),
-        ca_state: i32::from(socket.ca_state),
+        ca_state: Some(i32::from(socket.ca_state)),
         cca_state: estimates.state.unwrap_or(""),
         bw_bps: estimates.bw_bps.map(|bps| bps.min(i64::MAX as u64) as i64),
         cca_min_rtt_us: estimates.min_rtt_us.and_then(set),

@@ -60,7 +60,7 @@ pub mod flags {
     pub const CWR: u8 = 8;
     /// A packet of QUIC.
     pub const QUIC: u8 = 16;
-    /// With `QUIC`: a datagram of a real implementation, whose content is kept elsewhere.
+    /// With `QUIC`: a datagram of a real implementation, whose content is kept elsewhere, or one of plain UDP.
     pub const DATAGRAM: u8 = CWR;
     /// It has a STOP_WAITING frame: packet numbers below [`Packet::lowest_awaited`](super::Packet::lowest_awaited) will not be asked for any more.
     pub const STOP_WAITING: u8 = 32;
@@ -99,13 +99,10 @@ impl Packet {
         ((self.ts_ecr << (32 - FRAME_BITS)) as i32 >> (32 - FRAME_BITS)) as i64
     }
 
-    /// A datagram of `len` bytes from a real implementation of QUIC. `number` and `generation` say where its content is.
+    /// A datagram of `len` bytes: of a real implementation of QUIC, where `number` and `generation` say where its content
+    /// is, or one of plain UDP with its number.
     #[inline]
     pub fn datagram(number: u32, generation: u32, len: u16) -> Packet {
-        debug_assert!(
-            u32::from(len) <= MSS,
-            "a datagram of {len} bytes would count as several segments"
-        );
         let flags = flags::QUIC | flags::DATAGRAM;
         Packet { seq: number, ts_val: generation, len, flags, ..Packet::default() }
     }
@@ -157,7 +154,7 @@ impl Packet {
     #[inline]
     pub const fn segments(&self) -> u32 {
         let len = self.len as u32;
-        if len <= MSS {
+        if len <= MSS || self.is_datagram() {
             1
         } else {
             len.div_ceil(MSS)

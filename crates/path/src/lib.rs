@@ -16,6 +16,7 @@
 //! | [`histogram`] | counts of times by size |
 //! | [`waiting`] | how long the head of a queue has waited, over time |
 //! | [`probes`] | what became of the probes of a series |
+//! | [`varied`] | delay as netem has it: random, with packets that skip it, in slots |
 //! | [`totals`] | what links and flows counted, as results are made from it |
 //!
 //! Nothing here owns a clock, a thread or a socket: calls take `now`, in order.
@@ -32,6 +33,7 @@ pub mod probes;
 pub mod route;
 pub mod timeline;
 pub mod totals;
+pub mod varied;
 pub mod waiting;
 
 pub use plan::{Plan, PlanError};

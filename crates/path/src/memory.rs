@@ -87,10 +87,11 @@ fn delay_ns(flow: &Flow) -> u64 {
 
 fn stage_ns(stage: &Stage) -> u64 {
     match stage {
-        Stage::Delay(Delay { ns, steps, jitter, .. }) => {
+        Stage::Delay(Delay { ns, steps, jitter, slot, .. }) => {
             let most = steps.iter().map(|&(_, delay)| delay).max().unwrap_or(0).max(*ns);
             let spread = jitter.map_or(0, |jitter| jitter.spread.as_ns());
-            most.saturating_add(spread.saturating_mul(SPREADS))
+            let slot = slot.map_or(0, |slot| slot.longest().as_ns());
+            most.saturating_add(spread.saturating_mul(SPREADS)).saturating_add(slot)
         }
         Stage::Thin(thinning) => thinning.hold.as_ns(),
         Stage::Aggregate(filled) => filled.hold.as_ns(),

@@ -1,8 +1,9 @@
 //! What a packet of one flow meets on its way, in order: delays, impairments, links.
 
 use crate::counts::PacketCounts;
-use net::delay::{JitterPipe, Pipe};
-use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss, Reordering};
+use crate::varied::Varied;
+use net::delay::Pipe;
+use net::impair::{AckThinning, Aggregation, Corruption, Duplication, Loss};
 use net::qdisc::Outcome;
 use net::{flags, Ack, Crossing, Frame, Packet};
 use units::{Span, Time};
@@ -67,8 +68,8 @@ pub enum Stage<P> {
     Line(OnLine),
     /// A link, by its number.
     Link(u32),
-    /// Delay that varies; some packets may skip it.
-    Jitter(Box<(JitterPipe<P>, Option<Reordering>)>),
+    /// Delay that varies, or has slots.
+    Varied(Box<Varied<P>>),
     Loss(Box<Loss>),
     Duplicate(Box<Duplication>),
     Corrupt(Box<Corruption>),
@@ -223,10 +224,7 @@ impl<P: PathPacket> Stage<P> {
                 return Verdict::Cut { damages: false, again: false };
             }
             Stage::Segment => return Verdict::Forward,
-            Stage::Jitter(jitter) => match jitter.1.as_mut().is_some_and(Reordering::skips_delay) {
-                true => jitter.0.push_undelayed(now, *packet),
-                false => jitter.0.push(now, *packet),
-            },
+            Stage::Varied(varied) => varied.push(now, *packet),
             Stage::ThinAcks(thinning) => thinning.push(now, *packet, outcome),
             Stage::Aggregate(aggregation) => aggregation.push(now, *packet),
             Stage::End | Stage::Delay(_) | Stage::Line(_) | Stage::Link(_) => {
@@ -241,7 +239,7 @@ impl<P: PathPacket> Stage<P> {
     fn next_wakeup(&self) -> Option<Time> {
         match self {
             Stage::Delay(delay) => delay.pipe.next_wakeup(),
-            Stage::Jitter(jitter) => jitter.0.next_wakeup(),
+            Stage::Varied(varied) => varied.next_wakeup(),
             Stage::ThinAcks(thinning) => thinning.next_wakeup(),
             Stage::Aggregate(aggregation) => aggregation.next_wakeup(),
             Stage::End | Stage::Line(_) | Stage::Link(_) | Stage::Segment => None,
@@ -283,7 +281,7 @@ impl<P: PathPacket> Stage<P> {
     fn pop_any(&mut self, now: Time) -> Option<P> {
         match self {
             Stage::Delay(delay) => delay.pipe.pop(now),
-            Stage::Jitter(jitter) => jitter.0.pop(now),
+            Stage::Varied(varied) => varied.pop(now),
             Stage::ThinAcks(thinning) => thinning.pop(now),
             Stage::Aggregate(aggregation) => aggregation.pop(now),
             Stage::End | Stage::Line(_) | Stage::Link(_) | Stage::Segment => None,
@@ -295,7 +293,7 @@ impl<P: PathPacket> Stage<P> {
     pub fn for_each(&self, each: &mut dyn FnMut(&P)) {
         match self {
             Stage::Delay(delay) => delay.pipe.items().for_each(each),
-            Stage::Jitter(jitter) => jitter.0.items().for_each(each),
+            Stage::Varied(varied) => varied.items().for_each(each),
             Stage::ThinAcks(thinning) => thinning.items().for_each(each),
             Stage::Aggregate(aggregation) => aggregation.items().for_each(each),
             Stage::End | Stage::Line(_) | Stage::Link(_) | Stage::Segment => {}

@@ -1,6 +1,6 @@
 //! What can be set of each part of a path: the scenario's keys are generated from it, and tests compare it with them.
 
-use net::delay::Jitter;
+use net::delay::{Jitter, SlotConfig};
 use net::impair::{FourStateConfig, GilbertElliottConfig, ReorderingConfig, Share, ThinningConfig};
 use net::qdisc::{cake, codel, dualpi2, fifo, fq, fq_codel, pie, policer, red};
 use net::settings::{Field, Settings, Unit};
@@ -22,6 +22,7 @@ pub fn parts() -> String {
         described::<fq::Config>(),
         described::<policer::Config>(),
         described::<Jitter>(),
+        described::<SlotConfig>(),
         described::<Share>(),
         described::<GilbertElliottConfig>(),
         described::<FourStateConfig>(),

@@ -122,9 +122,9 @@ table! {
         name: String ["-"],
         /// Number of its `[[flow]]` table, from 0.
         table: i32 ["-"],
-        /// What carries it: `tcp`, `quic` or `quinn`.
+        /// What carries it: `tcp`, `quic`, `quinn` or `udp`.
         transport: String ["-"],
-        /// Name of the congestion controller.
+        /// Name of the congestion controller; empty of udp.
         cca: String ["-"],
         /// Two-way propagation delay of the flow's path, without queueing; at the start where it changes in steps, the mean where it is recorded.
         rtt_us: i64 ["us"],
@@ -142,28 +142,28 @@ table! {
         goodput_bytes: i64 ["bytes"],
         /// Data segments sent, retransmissions included.
         segs_sent: i64 ["segments"],
-        /// Data segments sent again. On real hosts, but for those of `--on uml`, the kernel counts SYNs among them, and among `rtos`.
-        retrans_segs: i64 ["segments"],
+        /// Data segments sent again; null of udp, as all that a sender learns from acknowledgements. On real hosts, but for those of `--on uml`, the kernel counts SYNs among them, and among `rtos`.
+        retrans_segs: Option<i64> ["segments"],
         /// Payload sent, retransmissions included; of quinn its datagrams, with the headers of QUIC.
         bytes_sent: i64 ["bytes"],
-        /// Segments known to be delivered (Linux's `tp->delivered`, which on real hosts counts the SYN, too).
+        /// Segments known to be delivered (Linux's `tp->delivered`, which on real hosts counts the SYN, too); of udp the datagrams that arrived.
         delivered_segs: i64 ["segments"],
         /// Segments marked lost (Linux `tp->lost`); those marked wrongly count.
-        lost_segs: i64 ["segments"],
+        lost_segs: Option<i64> ["segments"],
         /// Packets of the flow that queues dropped.
         queue_drops: i64 ["packets"],
         /// Packets of the flow that random loss took.
         random_drops: i64 ["packets"],
         /// Times that fast recovery was entered.
-        recoveries: i64 ["-"],
+        recoveries: Option<i64> ["-"],
         /// Retransmission timeouts.
-        rtos: i64 ["-"],
+        rtos: Option<i64> ["-"],
         /// Tail loss probes.
-        tlps: i64 ["-"],
+        tlps: Option<i64> ["-"],
         /// Reductions taken back because the loss was none.
-        undos: i64 ["-"],
+        undos: Option<i64> ["-"],
         /// Pure acknowledgements that the receiver sent, requests not counted, until the flow's stop.
-        acks_sent: i64 ["segments"],
+        acks_sent: Option<i64> ["segments"],
         /// Smallest round-trip time that the sender measured, on real hosts within the kernel's window (300 s); null before the first sample.
         min_rtt_us: Option<i64> ["us"],
         /// Packets of the flow that queues marked CE.
@@ -198,8 +198,8 @@ table! {
         goodput_bytes: i64 ["bytes"],
         /// Goodput over the interval since the previous sample.
         goodput_bps: i64 ["bit/s"],
-        /// Congestion window.
-        cwnd: i64 ["segments"],
+        /// Congestion window; null of udp, as all that a sender learns from acknowledgements.
+        cwnd: Option<i64> ["segments"],
         /// Slow-start threshold; null while it is infinite.
         ssthresh: Option<i64> ["segments"],
         /// Pacing rate; null when the flow is not paced.
@@ -211,27 +211,27 @@ table! {
         /// Smallest round-trip time in TCP's own window, the last 300 s; null before the first sample.
         min_rtt_us: Option<i64> ["us"],
         /// Segments in flight as TCP counts them: out - (sacked + lost) + retransmitted.
-        in_flight: i64 ["segments"],
+        in_flight: Option<i64> ["segments"],
         /// Segments between `snd_una` and `snd_nxt`.
-        packets_out: i64 ["segments"],
+        packets_out: Option<i64> ["segments"],
         /// Of these, acknowledged selectively.
-        sacked: i64 ["segments"],
+        sacked: Option<i64> ["segments"],
         /// Of these, marked lost.
-        lost: i64 ["segments"],
+        lost: Option<i64> ["segments"],
         /// Retransmissions in flight.
-        retrans_out: i64 ["segments"],
-        /// Segments known to be delivered, so far.
+        retrans_out: Option<i64> ["segments"],
+        /// Segments known to be delivered, so far; of udp the datagrams that arrived.
         delivered: i64 ["segments"],
         /// Segments marked lost, so far.
-        lost_total: i64 ["segments"],
+        lost_total: Option<i64> ["segments"],
         /// Segments sent again, so far.
-        retrans_total: i64 ["segments"],
+        retrans_total: Option<i64> ["segments"],
         /// Data segments sent, so far, retransmissions included.
         segs_sent: i64 ["segments"],
         /// Last delivery-rate sample; null before the first.
         delivery_rate_bps: Option<i64> ["bit/s"],
         /// State of TCP: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
-        ca_state: i32 ["-"],
+        ca_state: Option<i32> ["-"],
         /// State of the controller as it names it; empty when it has none.
         cca_state: &'static str ["-"],
         /// The controller's estimate of the bottleneck bandwidth; null when it makes none.

@@ -42,6 +42,12 @@ impl Application {
         Application { app, is_started: false, is_open: false, back, request: Request::None }
     }
 
+    /// It keeps no list of what it writes.
+    #[must_use]
+    pub fn without_messages(self) -> Application {
+        Application { app: self.app.without_messages(), ..self }
+    }
+
     /// The connection is open where the application writes, and at the other side if `is_open`.
     pub fn on_established(&mut self, now: Time, is_open: bool) {
         self.is_open |= is_open;

@@ -12,6 +12,9 @@ use quinn_ends::plans;
 pub fn parse(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
     let plan = Plan::parse(text)?;
     for (i, flow) in plan.flows.iter().enumerate() {
+        if !flow.transport.is_acknowledged() {
+            continue;
+        }
         let is_quinn = matches!(flow.transport, Transport::Quinn { .. });
         if is_quinn && plans::own(&plan, i)?.is_some() {
             continue;

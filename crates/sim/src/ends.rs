@@ -1,6 +1,7 @@
 //! The two hosts of a flow, whichever transport they speak.
 
 use crate::quinn::Quinn;
+use crate::udp::Udp;
 use cca::{CaInfo, Controller, TcpSock, Variable};
 use net::fetch::fetch;
 use net::host::{EcnMode, Nic};
@@ -17,34 +18,37 @@ pub enum Ends {
     Tcp(Box<tcp::Sender>, Box<tcp::Receiver>),
     Quic(Box<quic::Sender>, Box<quic::Receiver>),
     Quinn(Box<Quinn>),
+    Udp(Box<Udp>),
 }
 
 /// What leaves a sender at once.
 pub enum Departure {
     /// Segments of TCP, back to back.
     Burst(Burst),
-    /// A packet of QUIC, or a datagram of quinn.
+    /// A packet of QUIC, or a datagram of quinn or UDP.
     Packet(Packet),
 }
 
-/// Calls the same method of whichever sender it is, or what quinn has instead.
+/// Calls the same method of whichever sender it is, or what quinn and UDP have instead.
 macro_rules! sender {
-    ($ends:expr, $sender:ident => $call:expr, $quinn:ident => $instead:expr) => {
+    ($ends:expr, $sender:ident => $call:expr, $quinn:ident => $instead:expr, $udp:ident => $nothing:expr) => {
         match $ends {
             Ends::Tcp($sender, _) => $call,
             Ends::Quic($sender, _) => $call,
             Ends::Quinn($quinn) => $instead,
+            Ends::Udp($udp) => $nothing,
         }
     };
 }
 
-/// Calls the same method of whichever receiver it is, or what quinn has instead.
+/// Calls the same method of whichever receiver it is, or what quinn and UDP have instead.
 macro_rules! receiver {
-    ($ends:expr, $receiver:ident => $call:expr, $quinn:ident => $instead:expr) => {
+    ($ends:expr, $receiver:ident => $call:expr, $quinn:ident => $instead:expr, $udp:ident => $nothing:expr) => {
         match $ends {
             Ends::Tcp(_, $receiver) => $call,
             Ends::Quic(_, $receiver) => $call,
             Ends::Quinn($quinn) => $instead,
+            Ends::Udp($udp) => $nothing,
         }
     };
 }
@@ -121,11 +125,11 @@ impl Ends {
 /// The sending host.
 impl Ends {
     pub fn start(&mut self, now: Time) {
-        sender!(self, s => s.start(now), q => q.pair.sender.start(now));
+        sender!(self, s => s.start(now), q => q.pair.sender.start(now), u => u.is_open = true);
     }
 
     pub fn stop(&mut self) {
-        sender!(self, s => s.stop(), q => q.pair.sender.stop());
+        sender!(self, s => s.stop(), q => q.pair.sender.stop(), u => u.is_open = false);
     }
 
     #[inline]
@@ -134,6 +138,7 @@ impl Ends {
             Ends::Tcp(sender, _) => sender.on_ack(now, ack),
             Ends::Quic(sender, receiver) => sender.on_ack(now, ack, receiver.arrivals_mut()),
             Ends::Quinn(quinn) => quinn.on_ack(now, ack),
+            Ends::Udp(_) => unreachable!("UDP is not acknowledged: {ack:?}"),
         }
     }
 
@@ -146,6 +151,7 @@ impl Ends {
             }
             Ends::Quic(sender, _) => sender.on_timer(now),
             Ends::Quinn(quinn) => quinn.pair.sender.on_timer(now),
+            Ends::Udp(_) => {}
         }
     }
 
@@ -156,6 +162,7 @@ impl Ends {
             Ends::Tcp(sender, _) => sender.next_wakeup(),
             Ends::Quic(sender, _) => (sender.next_deadline(), Span::ZERO),
             Ends::Quinn(quinn) => (quinn.pair.sender.deadline(), Span::ZERO),
+            Ends::Udp(_) => (Time::NEVER, Span::ZERO),
         }
     }
 
@@ -169,7 +176,7 @@ impl Ends {
     pub fn may_depart(&self, now: Time) -> bool {
         match self {
             Ends::Tcp(sender, _) => sender.may_depart(now),
-            Ends::Quic(..) | Ends::Quinn(_) => true,
+            Ends::Quic(..) | Ends::Quinn(_) | Ends::Udp(_) => true,
         }
     }
 
@@ -177,7 +184,7 @@ impl Ends {
     pub fn set_followed(&mut self, is_followed: bool) -> bool {
         match self {
             Ends::Tcp(sender, _) => sender.set_followed(is_followed),
-            Ends::Quic(..) | Ends::Quinn(_) => return false,
+            Ends::Quic(..) | Ends::Quinn(_) | Ends::Udp(_) => return false,
         }
         true
     }
@@ -189,6 +196,7 @@ impl Ends {
             Ends::Tcp(sender, _) => sender.depart(now).map(Departure::Burst),
             Ends::Quic(sender, _) => sender.depart(now).map(Departure::Packet),
             Ends::Quinn(quinn) => quinn.depart(now).map(Departure::Packet),
+            Ends::Udp(udp) => udp.depart().map(Departure::Packet),
         }
     }
 
@@ -239,12 +247,18 @@ impl Ends {
                 }
             }
             Ends::Quinn(quinn) => quinn.supply(write),
+            Ends::Udp(udp) => udp.supply(write),
             Ends::Quic(..) => panic!("streams of the simplified QUIC are not written to"),
         }
     }
 
+    /// Whether a receiver acknowledges, so that there are a window, round-trip times and losses that the sender knows of.
+    pub fn is_acknowledged(&self) -> bool {
+        !matches!(self, Ends::Udp(_))
+    }
+
     pub fn is_established(&self) -> bool {
-        sender!(self, s => s.conn() == Conn::Established, q => q.pair.sender.is_established())
+        sender!(self, s => s.conn() == Conn::Established, q => q.pair.sender.is_established(), u => u.is_open)
     }
 
     /// Brings up to date what is read of the sender; TCP and the simplified QUIC always are.
@@ -258,52 +272,52 @@ impl Ends {
     /// The sender's socket; of quinn, what is known of it since the last [`Ends::observe`].
     #[inline]
     pub fn sk(&self) -> &TcpSock {
-        sender!(self, s => &s.sk, q => &q.sk)
+        sender!(self, s => &s.sk, q => &q.sk, u => &u.sk)
     }
 
     /// The controller's estimates; quinn's own have none.
     pub fn info(&mut self, info: &mut CaInfo) {
-        sender!(self, s => s.sk.controller_info(info), q => *info = q.info);
+        sender!(self, s => s.sk.controller_info(info), q => *info = q.info, _u => ());
     }
 
     /// The controller, where it is not inside quinn.
     pub fn controller(&self) -> Option<&Controller> {
-        sender!(self, s => Some(s.sk.controller()), _q => None)
+        sender!(self, s => Some(s.sk.controller()), _q => None, _u => None)
     }
 
     /// Names of the controller's states.
     pub fn states(&self) -> Vec<&'static str> {
-        sender!(self, s => s.sk.controller().module().states(), q => q.states.clone())
+        sender!(self, s => s.sk.controller().module().states(), q => q.states.clone(), _u => Vec::new())
     }
 
     /// The ECN feedback that a SYN asks for, at hosts with this setting.
     pub fn feedback(&self, ecn: EcnMode) -> Feedback {
-        sender!(self, s => Feedback::of(s.sk.controller(), ecn), _q => Feedback::None)
+        sender!(self, s => Feedback::of(s.sk.controller(), ecn), _q => Feedback::None, _u => Feedback::None)
     }
 
     #[inline]
     pub fn controller_state(&mut self) -> Option<u32> {
-        sender!(self, s => s.sk.controller_state(), q => q.pair.sender.controller_state())
+        sender!(self, s => s.sk.controller_state(), q => q.pair.sender.controller_state(), _u => None)
     }
 
     pub fn stats(&self) -> &SenderStats {
-        sender!(self, s => s.stats(), q => &q.stats)
+        sender!(self, s => s.stats(), q => &q.stats, u => &u.stats)
     }
 
     /// For how long TCP was busy until `now`, and held by the hosts' buffers.
     pub fn limited_time(&self, now: Time) -> Option<tcp::LimitedTime> {
         match self {
             Ends::Tcp(sender, _) => Some(sender.limited_time(now)),
-            Ends::Quic(..) | Ends::Quinn(_) => None,
+            Ends::Quic(..) | Ends::Quinn(_) | Ends::Udp(_) => None,
         }
     }
 
-    /// What limits the sender at present; unknown of quinn.
+    /// What limits the sender at present; unknown of quinn, and nothing of UDP.
     pub fn limited_by(&mut self) -> Option<LimitedBy> {
         match self {
             Ends::Tcp(sender, _) => sender.limited_by(),
             Ends::Quic(sender, _) => sender.limited_by(),
-            Ends::Quinn(_) => None,
+            Ends::Quinn(_) | Ends::Udp(_) => None,
         }
     }
 
@@ -314,55 +328,57 @@ impl Ends {
 
     /// Reads their values; false where there are none at present.
     pub fn read_variables(&mut self, values: &mut [i64]) -> bool {
-        sender!(self, s => s.sk.read_variables(values), _q => false)
+        sender!(self, s => s.sk.read_variables(values), _q => false, _u => false)
     }
 
     /// Segments that were sent again, or of QUIC packets that were lost; up to date without [`Ends::observe`].
     #[inline]
     pub fn retransmitted(&self) -> u64 {
-        sender!(self, s => s.stats().retrans_segs, q => q.pair.sender.lost_packets())
+        sender!(self, s => s.stats().retrans_segs, q => q.pair.sender.lost_packets(), _u => 0)
     }
 
     pub fn last_rtt_us(&self) -> u32 {
-        sender!(self, s => s.last_rtt_us(), q => q.last_rtt_us())
+        sender!(self, s => s.last_rtt_us(), q => q.last_rtt_us(), _u => 0)
     }
 
     pub fn in_flight(&self) -> u32 {
-        sender!(self, s => s.in_flight(), q => q.sk.packets_out)
+        sender!(self, s => s.in_flight(), q => q.sk.packets_out, _u => 0)
     }
 
     /// Has the sender keep events of single packets.
     pub fn record_packets(&mut self) {
-        sender!(self, s => s.sk.set_record_packets(), _q => ());
+        sender!(self, s => s.sk.set_record_packets(), _q => (), _u => ());
     }
 
     /// What the sender has logged since [`Ends::take_events`].
     pub fn events(&self) -> &[SenderEvent] {
-        sender!(self, s => s.sk.events(), _q => &[])
+        sender!(self, s => s.sk.events(), _q => &[], _u => &[])
     }
 
     /// Whether [`Ends::take_events`] is worth a call.
     #[inline]
     pub fn may_have_events(&self) -> bool {
-        sender!(self, s => !s.sk.events().is_empty(), q => q.pair.sender.has_happened())
+        sender!(self, s => !s.sk.events().is_empty(), q => q.pair.sender.has_happened(), _u => false)
     }
 
     pub fn take_events(&mut self) -> std::vec::Drain<'_, SenderEvent> {
-        sender!(self, s => s.sk.take_events(), q => q.take_events())
+        sender!(self, s => s.sk.take_events(), q => q.take_events(), _u => unreachable!("UDP has no events"))
     }
 
     /// Where a segment of the simplified QUIC begins in its stream, bytes.
     pub fn offset(&self, segment: u32) -> u64 {
         match self {
             Ends::Quic(sender, _) => sender.offset(segment),
-            Ends::Tcp(..) | Ends::Quinn(_) => u64::from(segment) * u64::from(self.payload(0)),
+            Ends::Tcp(..) | Ends::Quinn(_) | Ends::Udp(_) => {
+                u64::from(segment) * u64::from(self.payload(0))
+            }
         }
     }
 
     /// Payload of a segment, bytes.
     #[inline]
     pub fn payload(&self, seq: u32) -> u32 {
-        sender!(self, s => s.payload(seq), q => q.pair.sender.datagram().into())
+        sender!(self, s => s.payload(seq), q => q.pair.sender.datagram().into(), _u => 0)
     }
 }
 
@@ -370,12 +386,12 @@ impl Ends {
 impl Ends {
     #[inline]
     pub fn on_packet(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
-        receiver!(self, r => r.on_packet(now, packet, out), q => q.on_packet(now, packet, out));
+        receiver!(self, r => r.on_packet(now, packet, out), q => q.on_packet(now, packet, out), u => u.on_packet(packet));
     }
 
     #[inline]
     pub fn on_receiver_timer(&mut self, now: Time, out: &mut Vec<Ack>) {
-        receiver!(self, r => r.on_timer(now, out), q => q.on_receiver_timer(now, out));
+        receiver!(self, r => r.on_timer(now, out), q => q.on_receiver_timer(now, out), _u => ());
     }
 
     /// The receiving application sends a request, or sends it again: `None` where data do not carry it, otherwise when it is
@@ -383,7 +399,7 @@ impl Ends {
     pub fn ask(&mut self, now: Time, out: &mut Vec<Ack>) -> Option<Time> {
         match self {
             Ends::Tcp(_, receiver) => Some(receiver.ask(now, out)),
-            Ends::Quic(..) | Ends::Quinn(_) => None,
+            Ends::Quic(..) | Ends::Quinn(_) | Ends::Udp(_) => None,
         }
     }
 
@@ -391,7 +407,7 @@ impl Ends {
     pub fn is_receiver_established(&self) -> bool {
         match self {
             Ends::Tcp(_, receiver) => receiver.is_established(),
-            Ends::Quic(..) | Ends::Quinn(_) => self.is_established(),
+            Ends::Quic(..) | Ends::Quinn(_) | Ends::Udp(_) => self.is_established(),
         }
     }
 
@@ -402,13 +418,14 @@ impl Ends {
             Ends::Tcp(_, r) => (r.is_complete(), r.next_deadline()),
             Ends::Quic(_, r) => (r.is_complete(), r.next_deadline()),
             Ends::Quinn(q) => (q.pair.receiver.is_complete(), q.pair.receiver.deadline()),
+            Ends::Udp(_) => (false, Time::NEVER),
         }
     }
 
     /// Payload that the receiving application has got, in order.
     #[inline]
     pub fn delivered_bytes(&self) -> u64 {
-        receiver!(self, r => r.stats().delivered_bytes, q => q.pair.receiver.delivered_bytes())
+        receiver!(self, r => r.stats().delivered_bytes, q => q.pair.receiver.delivered_bytes(), u => u.delivered_bytes)
     }
 
     /// Acknowledgements without data that were sent.
@@ -417,6 +434,7 @@ impl Ends {
             Ends::Tcp(_, r) => r.pure_acks_sent(),
             Ends::Quic(_, r) => r.stats().acks_sent,
             Ends::Quinn(q) => q.pair.receiver.acks_sent(),
+            Ends::Udp(_) => 0,
         }
     }
 
@@ -425,7 +443,7 @@ impl Ends {
         let (sender, receiver) = match self {
             Ends::Tcp(sender, receiver) => (sender, receiver),
             Ends::Quinn(quinn) => return quinn.pair.check(flow),
-            Ends::Quic(..) => return,
+            Ends::Quic(..) | Ends::Udp(_) => return,
         };
         let (una, nxt) = sender.window();
         assert!(

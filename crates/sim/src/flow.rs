@@ -4,6 +4,7 @@ use crate::application::Application;
 use crate::controllers;
 use crate::ends::Ends;
 use crate::quinn::Quinn;
+use crate::udp::Udp;
 use cca::{Controller, Modules, TcpSock};
 use net::fetch::fetch_line;
 use net::host::Nic;
@@ -87,6 +88,7 @@ impl Flow {
                 let cca = plans::controller(plan, i, made)?;
                 Ends::Quinn(Box::new(Quinn::new(plan, i, cca, seed(plan, i))))
             }
+            plan::Transport::Udp { ecn } => Ends::Udp(Box::new(Udp::new(ecn))),
         };
         Ok(Flow {
             states: ends.states().into(),
@@ -266,7 +268,8 @@ fn application(plan: &Plan, i: usize) -> Option<Application> {
     };
     let rng = Rng::stream(plan.seed, &format!("flow{i}.app"));
     let back = Span::from_ns(p.rtt_ns - p.rtt_ns / 2);
-    Some(Application::new(workload, greeting, back, rng))
+    let application = Application::new(workload, greeting, back, rng);
+    Some(if p.transport.is_acknowledged() { application } else { application.without_messages() })
 }
 
 /// Tells a loaded module between which addresses its flow goes: those of the capture, but receivers that are one host have

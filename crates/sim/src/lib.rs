@@ -28,6 +28,7 @@ mod quinn;
 mod source;
 mod totals;
 mod traffic;
+mod udp;
 mod world;
 
 pub use controllers::parse;

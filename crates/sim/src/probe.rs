@@ -222,29 +222,32 @@ impl Probe {
         let bits = |bytes: u64| (bytes as i128 * 8).min(i64::MAX as i128) as i64;
         let state = info.state().and_then(|s| flow.states.get(s as usize).copied());
         let unset = |v: Option<u32>| v.filter(|&v| v != u32::MAX).map(i64::from);
+        // UDP has no window, and its sender learns of nothing.
+        let is_acknowledged = sender.is_acknowledged();
+        let known = |v: u32| is_acknowledged.then_some(i64::from(v));
         SampleRow {
             t_us: now.as_us() as i64,
             flow: i as i32,
             goodput_bytes,
             goodput_bps,
-            cwnd: i64::from(sk.snd_cwnd),
+            cwnd: known(sk.snd_cwnd),
             ssthresh: (sk.snd_ssthresh < cca::INFINITE_SSTHRESH)
                 .then_some(i64::from(sk.snd_ssthresh)),
             pacing_bps: (sk.sk_pacing_rate != cca::UNLIMITED_RATE).then(|| bits(sk.sk_pacing_rate)),
             srtt_us: some(sk.srtt_us >> 3),
             rtt_us: some(sender.last_rtt_us()),
             min_rtt_us: unset(Some(sk.rtt_min.value())),
-            in_flight: i64::from(sender.in_flight()),
-            packets_out: i64::from(sk.packets_out),
-            sacked: i64::from(sk.sacked_out),
-            lost: i64::from(sk.lost_out),
-            retrans_out: i64::from(sk.retrans_out),
+            in_flight: known(sender.in_flight()),
+            packets_out: known(sk.packets_out),
+            sacked: known(sk.sacked_out),
+            lost: known(sk.lost_out),
+            retrans_out: known(sk.retrans_out),
             delivered: stats.delivered as i64,
-            lost_total: stats.lost as i64,
-            retrans_total: stats.retrans_segs as i64,
+            lost_total: is_acknowledged.then_some(stats.lost as i64),
+            retrans_total: is_acknowledged.then_some(stats.retrans_segs as i64),
             segs_sent: stats.segs_sent as i64,
             delivery_rate_bps: delivery_rate(sk),
-            ca_state: i32::from(sk.icsk_ca_state),
+            ca_state: is_acknowledged.then_some(i32::from(sk.icsk_ca_state)),
             cca_state: state.unwrap_or(""),
             bw_bps: info.bw().map(bits),
             cca_min_rtt_us: unset(info.min_rtt_us()),

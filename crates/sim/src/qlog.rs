@@ -56,9 +56,13 @@ impl Qlog {
                 Transport::Tcp => "TCP",
                 Transport::Quic { .. } => "the simplified QUIC",
                 Transport::Quinn { .. } => "quinn",
+                Transport::Udp { .. } => "UDP",
             };
             let end = if i == 0 { "" } else { "; " };
-            described += &format!("{end}flow{i}: {} over {transport}", planned.cca);
+            described += &match planned.cca.as_str() {
+                "" => format!("{end}flow{i}: {transport}"),
+                cca => format!("{end}flow{i}: {cca} over {transport}"),
+            };
             seen.push(Seen {
                 group: format!("flow{i}"),
                 is_tcp,
@@ -73,9 +77,9 @@ impl Qlog {
         Ok(Qlog { file, flows: seen, acked: Vec::new() })
     }
 
-    /// A packet leaves the sender; of TCP nothing is written.
+    /// A packet leaves the sender; of TCP and UDP nothing is written.
     pub fn packet(&mut self, now: Time, i: usize, ends: &Ends, packet: &Packet) {
-        if self.flows[i].is_tcp {
+        if self.flows[i].is_tcp || !ends.is_acknowledged() {
             return;
         }
         if let Ends::Quinn(quinn) = ends {
@@ -193,6 +197,9 @@ impl Qlog {
 
     /// Estimates and window that have changed, and the controller's state.
     fn changes(&mut self, now: Time, i: usize, flow: &mut Flow) {
+        if !flow.ends.is_acknowledged() {
+            return;
+        }
         let metrics = metrics(&flow.ends);
         if let Some(changed) = metrics.since(&self.flows[i].metrics) {
             self.flows[i].metrics = metrics;

@@ -47,7 +47,7 @@ fn of_flow(flow: &Flow, known: FlowTotals, end: Time) -> FlowTotals {
     FlowTotals {
         start_ns: flow.start.as_ns(),
         stop_ns: stop.as_ns(),
-        established_ns: flow.established.map(Time::as_ns),
+        established_ns: flow.established.filter(|_| flow.ends.is_acknowledged()).map(Time::as_ns),
         is_completed,
         goodput_bytes: flow.goodput_bytes(),
         segs_sent: stats.segs_sent,

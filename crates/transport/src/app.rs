@@ -119,6 +119,8 @@ pub struct App {
     written: u64,
     delivered: u64,
     messages: Vec<Message>,
+    /// It remembers what it wrote.
+    keeps_messages: bool,
     /// Messages that are complete.
     complete: usize,
 }
@@ -138,6 +140,7 @@ impl App {
             written: 0,
             delivered: 0,
             messages: Vec::new(),
+            keeps_messages: true,
             complete: 0,
         }
     }
@@ -146,6 +149,12 @@ impl App {
     #[must_use]
     pub fn with_greeting(self, bytes: u64, answer: Span) -> App {
         App { greeting: (bytes, answer), ..self }
+    }
+
+    /// It forgets what it wrote: what arrives is no stream, and completes no message.
+    #[must_use]
+    pub fn without_messages(self) -> App {
+        App { keeps_messages: false, ..self }
     }
 
     /// The connection opens.
@@ -320,7 +329,9 @@ impl App {
     fn write(&mut self, now: Time, asked: Time, bytes: u64) -> Write {
         self.written += bytes;
         let end = self.written;
-        self.messages.push(Message { asked, written: now, bytes, end, completed: Time::NEVER });
+        if self.keeps_messages {
+            self.messages.push(Message { asked, written: now, bytes, end, completed: Time::NEVER });
+        }
         Write::Bytes(bytes)
     }
 

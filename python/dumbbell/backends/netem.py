@@ -255,6 +255,12 @@ def _lanes(routed: Sequence[FlowPlan | ProbePlan]) -> tuple[list[Lane], list[int
         if lane not in lanes:
             lanes.append(lane)
         where.append(lanes.index(lane))
+    if len(routed) > 1 and any("slot" in (words or ()) for lane in lanes for words in lane):
+        raise ScenarioError(
+            "path.slot",
+            "got one with several flows, wanted one flow with --on netem, where flows share its slots; --on sim, linux"
+            " and uml give each its own",
+        )
     if len(lanes) > _LANES_MAX:
         raise ScenarioError("flow", f"{len(lanes)} different paths, wanted at most {_LANES_MAX} with --on netem")
     if len({lane.after for lane in lanes}) > 1:

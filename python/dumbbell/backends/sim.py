@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ScenarioError
+from dumbbell.plan import identity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,8 +34,9 @@ def _check_ticks(request: Request) -> None:
     is compiled for one.
     """
     plan = request.planned.plan
-    request.own.check(flow["cca"] for flow in plan["flows"])
-    request.own.program({flow["cca"] for flow in plan["flows"]})
+    names = identity.controllers(plan)
+    request.own.check(names)
+    request.own.program(names)
     for i, flow in enumerate(plan["flows"]):
         if flow["host"].get("hz", plan["host"]["hz"]) != plan["host"]["hz"] and flow["cca"] in request.own.sources:
             raise ScenarioError(
@@ -52,7 +54,7 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
     _check_ticks(request)
     plan, own = request.planned.plan, request.own
-    names = {flow["cca"] for flow in plan["flows"]}
+    names = identity.controllers(plan)
     program = own.program(names)
     with ResultFolder(request, folder) as results:
         if program is not None:

@@ -109,7 +109,7 @@ def _is_left_alone(flow: FlowPlan | ProbePlan) -> bool:
         down, up = up, down
     kinds = [[stage["kind"] for stage in stages] for stages in (down, up)]
     delays = [stage for stage in (*down, *up) if stage["kind"] == "delay"]
-    varies = any(delay.get(name) for delay in delays for name in ("steps", "jitter", "reorder"))
+    varies = any(delay.get(name) for delay in delays for name in ("steps", "jitter", "reorder", "slot"))
     return kinds[0] == ["delay", "link"] and kinds[1] in (["delay"], ["link", "delay"]) and not varies
 
 

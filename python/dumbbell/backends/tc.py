@@ -362,7 +362,28 @@ def _delay(stage: dict[str, Any], at: str) -> Argv:
         out += [] if jitter["distribution"] == "uniform" else ["distribution", jitter["distribution"]]
     if reorder:
         out += ["reorder", share(reorder["ppb"]), share(reorder["correlation_ppb"]), "gap", str(reorder["gap"])]
-    return tuple(out)
+    return (*out, *_slot(stage.get("slot"), at))
+
+
+#: From here on the time to the next slot overflows, in kernels before 2026 (`get_slot_next`), ns.
+_SLOT_WIDTH_MAX = 1 << 31
+
+
+def _slot(slot: Settings | None, at: str) -> Argv:
+    if slot is None:
+        return ()
+    if slot["distribution"] == "uniform":
+        low, high = slot["min_ns"], slot["min_ns"] if slot["max_ns"] is None else slot["max_ns"]
+        if high - low >= _SLOT_WIDTH_MAX:
+            raise ScenarioError(
+                f"{at}.slot.max",
+                "2.147 s above min or more, which overflows in netem; wanted less; --on linux has more",
+            )
+        times: Argv = (time(low), time(high))
+    else:
+        times = ("distribution", slot["distribution"], time(slot["delay_ns"]), time(slot["spread_ns"]))
+    limits = [word for name in ("packets", "bytes") if slot[name] for word in (name, str(slot[name]))]
+    return ("slot", *times, *limits)
 
 
 def _loss(stage: dict[str, Any], at: str) -> Argv:

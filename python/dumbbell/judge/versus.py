@@ -163,7 +163,9 @@ def _compared(flows: Sequence[FlowSummary]) -> list[tuple[str, list[FlowSummary]
 def _of(members: Sequence[FlowSummary]) -> Iterator[tuple[str, float]]:
     """Figures of one flow, or of flows that are compared together, whose completion times are not."""
     yield "share", sum(flow.share for flow in members)
-    yield "retrans_rate", fmean(flow.retrans_rate for flow in members)
+    again = [flow.retrans_rate for flow in members if flow.retrans_rate is not None]
+    if again:
+        yield "retrans_rate", fmean(again)
     srtts = [flow.srtt_mean_ms for flow in members if flow.srtt_mean_ms is not None]
     if srtts:
         yield "srtt_mean_ms", fmean(srtts)

@@ -194,10 +194,17 @@ def _probe(probe: ProbePlan) -> str:
     return f"probes, RTT {rtt}, {probe['direction']}, every {every}"
 
 
+def _carried(cca: str, kind: str) -> str:
+    """A controller and what carries it; the transport alone without one."""
+    if not cca:
+        return kind.upper()
+    return cca + ("" if kind == "tcp" else f" over {kind if kind == 'quinn' else kind.upper()}")
+
+
 def _flow(flow: FlowPlan, planned: Plan) -> list[str]:
     kind = flow["transport"]["kind"]
     parts = [
-        flow["cca"] + ("" if kind == "tcp" else f" over {kind if kind == 'quinn' else kind.upper()}"),
+        _carried(flow["cca"], kind),
         f"RTT {units.span_text(flow['rtt_ns'])}",
     ]
     if _is_up(flow):
@@ -245,7 +252,7 @@ def _varies(delay: Stage) -> list[str]:
     """Say how a delay varies."""
     steps = ["steps"] if delay["steps"] else []
     jitter = [_jitter(delay["jitter"])] if delay["jitter"] else []
-    return steps + jitter + (["reorder"] if delay["reorder"] else [])
+    return steps + jitter + (["reorder"] if delay["reorder"] else []) + (["slots"] if delay.get("slot") else [])
 
 
 def _sizes(flows: list[FlowPlan]) -> list[int] | None:

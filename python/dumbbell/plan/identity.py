@@ -38,8 +38,8 @@ def key(plan: Plan, own: Iterable[Mapping[str, Any]], program: Mapping[str, Any]
 
 
 def controllers(plan: Plan) -> list[str]:
-    """Names of the controllers that a plan names."""
-    return sorted({flow["cca"] for flow in plan["flows"]})
+    """Names of the controllers that a plan names; UDP has none."""
+    return sorted({flow["cca"] for flow in plan["flows"]} - {""})
 
 
 def _plan(plan: Plan) -> dict[str, Any]:

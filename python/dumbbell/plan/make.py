@@ -17,10 +17,11 @@ from dumbbell.scenario import arrivals, recorded, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import EXTRA, Flow, Limits, Path, Record, Scenario
 from dumbbell.scenario.host import Host
+from dumbbell.scenario.impairments import WindowedLoss
 from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
-from dumbbell.scenario.workloads import Probes
+from dumbbell.scenario.workloads import DATAGRAM_MAX, OnOff, Paced, Probes, Udp
 
 from . import routes, warn
 from .planned import Case, Planned
@@ -151,6 +152,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
             raise ScenarioError("flow", f"{len(flows)} flows in all, wanted at most {FLOWS_MAX}")
     data_links, ack_links = _links(case, errors)
     errors += _late_starts(case)
+    errors += _strange_losses(case)
     if errors:
         raise together(_once(errors))
     _check_steps(flows)
@@ -193,6 +195,28 @@ def _late_starts(case: Scenario) -> list[ScenarioError]:
         return []
     most = f"at most the duration ({units.span_text(case.duration)}), after which no flow can start"
     return [wrong("host.start_jitter", raw_at(case.host, "start_jitter"), most)]
+
+
+def _strange_losses(case: Scenario) -> list[ScenarioError]:
+    """Errors of losses that are of one flow: there is none of its name, or they are a flow's own already."""
+    named, up = case.path.way_up
+    ways: list[tuple[str, Path | Up]] = [("path", case.path), *([] if up is None else [(named, up)])]
+    listed: list[tuple[str, object]] = [(f"{at}.loss", way.loss) for at, way in ways]
+    listed += [(f"{at}.impair[{i}]", part) for at, way in ways for i, part in enumerate(way.impair or ())]
+    names = [flow.name for flow in case.flow if flow.name is not None]
+    wanted = "the name of a [[flow]] table" + (f", one of: {', '.join(names)}" if names else "; none has a name")
+    strange = [
+        wrong(f"{at}.flow", loss.flow, wanted, names)
+        for at, loss in listed
+        if isinstance(loss, WindowedLoss) and loss.flow is not None and loss.flow not in names
+    ]
+    own: list[tuple[str, object]] = [(f"flow[{i}].loss", flow.loss) for i, flow in enumerate(case.flow)]
+    own += [(f"flow[{i}].impair[{k}]", p) for i, flow in enumerate(case.flow) for k, p in enumerate(flow.impair or ())]
+    return strange + [
+        wrong(f"{at}.flow", loss.flow, "no such key here: the loss is of this flow's data already")
+        for at, loss in own
+        if isinstance(loss, WindowedLoss) and loss.flow is not None
+    ]
 
 
 def _check_steps(flows: list[FlowPlan]) -> None:
@@ -247,7 +271,7 @@ def _links(case: Scenario, errors: list[ScenarioError]) -> tuple[list[LinkPlan],
     rtt = None if case.path.rtt is None else schedule.nominal(case.path.rtt)
 
     # QUIC pads what opens a connection to a full frame.
-    has_frames = any(flow.transport.FORM != "tcp" or flow.direction == "up" for flow in case.flow)
+    has_frames = any(flow.transport.FORM not in ("tcp", "udp") or flow.direction == "up" for flow in case.flow)
 
     def made(table: Path | Link | Up, name: str, at: str) -> Iterator[LinkPlan]:
         packet_bytes = units.FRAME_BYTES if has_frames or not isinstance(table, Up) else routes.ACK_BYTES
@@ -358,20 +382,15 @@ class _Flows(NamedTuple):
         """Its flows: `count` of them, or those that arrive."""
         flow, at = self.flow, self.at
         self._check_hosts()
-        quinn = controllers.with_quinn(known) if flow.transport.FORM == "quinn" else None
-        if quinn is None and flow.cca.startswith(controllers.QUINN):
-            raise wrong(f"{at}.cca", flow.cca, 'this controller with transport = "quinn", whose interface it has')
-        params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, quinn or known)
-        if quinn is not None and quinn[flow.cca].needs_marks:
-            accepted = 'a controller that needs no number of CE marks, which quinn tells none, or transport = "tcp"'
-            raise wrong(f"{at}.cca", flow.cca, accepted)
+        self._check_udp()
+        cca, params = self._controller(known)
         starts = self._times()
         route = self._route()
         hosts: Any = {} if flow.host is None else flow.host.plan()
         planned: FlowPlan = {
             "name": name,
             "table": number,
-            "cca": flow.cca,
+            "cca": cca,
             "params": params,
             "transport": flow.transport.plan(),
             "rtt_ns": route.rtt_ns,
@@ -392,6 +411,44 @@ class _Flows(NamedTuple):
             )
             return [{**planned, "start_ns": start, "size_bytes": size} for start, size in arrived]
         return [{**planned, "start_ns": start} for start in starts]
+
+    def _controller(self, known: Known | None) -> tuple[str, dict[str, int]]:
+        """Its controller and the parameters; an empty name where nothing controls it."""
+        flow, at = self.flow, self.at
+        if not flow.has_controller:
+            return "", {}
+        quinn = controllers.with_quinn(known) if flow.transport.FORM == "quinn" else None
+        if quinn is None and flow.cca.startswith(controllers.QUINN):
+            raise wrong(f"{at}.cca", flow.cca, 'this controller with transport = "quinn", whose interface it has')
+        params = controllers.with_preset(flow.cca, flow.preset, flow.params or {}, at, quinn or known)
+        if quinn is not None and quinn[flow.cca].needs_marks:
+            accepted = 'a controller that needs no number of CE marks, which quinn tells none, or transport = "tcp"'
+            raise wrong(f"{at}.cca", flow.cca, accepted)
+        return flow.cca, params
+
+    def _check_udp(self) -> None:
+        """Raise ScenarioError for keys that UDP does not have, and for messages that are no datagrams."""
+        flow, at, work = self.flow, self.at, self.flow.workload
+        if not isinstance(flow.transport, Udp):
+            return
+        for name in ("cca", "size", "arrivals", "max_rate", "host", "preset", "params"):
+            if is_written(flow, name):
+                raise wrong(
+                    f"{at}.{name}", raw_at(flow, name), "no such key next to transport udp, which nothing controls"
+                )
+        wanted = (
+            'messages at a rate, each a datagram: { kind = "paced", rate = "10Mbps", message = "1200B" }, or on_off'
+        )
+        if work is None:
+            raise ScenarioError(f"{at}.workload", f"missing next to transport udp: {wanted}")
+        if not isinstance(work, (Paced, OnOff)) or work.rate is None:
+            raise wrong(f"{at}.workload", raw(work), f"{wanted} with a rate, next to transport udp")
+        if work.message > DATAGRAM_MAX:
+            raise wrong(
+                f"{at}.workload.message",
+                raw_at(work, "message"),
+                f"at most {DATAGRAM_MAX}B: a message is a datagram of UDP",
+            )
 
     def _check_hosts(self) -> None:
         """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries."""
@@ -415,9 +472,9 @@ class _Flows(NamedTuple):
         else:
             application = "" if flow.size is None else _close(units.bytes_text(flow.size))
         return (
-            "probes" if isinstance(flow.workload, Probes) else flow.cca,
+            self._called(),
             flow.direction,
-            "" if flow.transport.FORM == "tcp" else flow.transport.FORM,
+            "" if flow.transport.FORM == "tcp" or not flow.has_controller else flow.transport.FORM,
             _close(units.value_text(rtt)),
             f"from {_close(units.span_text(flow.start))}" if flow.start else "",
             "" if flow.stop is None else f"until {_close(units.span_text(flow.stop))}",
@@ -428,6 +485,12 @@ class _Flows(NamedTuple):
             "" if flow.host is None else " ".join(f"{name}={value}" for name, value in flow.host.plan().items()),
             "" if flow.max_rate is None else f"at most {_close(units.rate_text(flow.max_rate))}",
         )
+
+    def _called(self) -> str:
+        """What the name of its flows begins with: their controller, or what they are without one."""
+        if self.flow.has_controller:
+            return self.flow.cca
+        return "probes" if isinstance(self.flow.workload, Probes) else self.flow.transport.FORM
 
     def _times(self) -> list[int]:
         """Starts of its flows."""
@@ -463,7 +526,7 @@ class _Flows(NamedTuple):
             return None
         if flow.size is not None:
             raise wrong(f"{at}.size", raw_at(flow, "size"), "no size next to workload")
-        if flow.transport.FORM not in ("tcp", "quinn"):
+        if flow.transport.FORM == "quic":
             accepted = 'transport = "tcp" or "quinn": the simplified QUIC carries one transfer'
             raise wrong(f"{at}.workload", raw(flow.workload), accepted)
         workload = flow.workload.plan()

@@ -22,6 +22,7 @@ from dumbbell.scenario.impairments import (
     Loss,
     Stage,
     Thin,
+    WindowedLoss,
     by_engine,
     delay_stage,
     loss_stage,
@@ -160,12 +161,12 @@ def route(flow: Flow, path: Path, rtt: Rtt, links: Mapping[str, tuple[int, int]]
     there = there if path.delay is None else path.delay
     named, up = path.way_up
     crossed = [stage for name in via for stage in _crossed(*links[name])]
-    down = _way("path", path, None if goes_up else (at, flow), there, crossed)
+    down = _way("path", path, (at, flow), there, crossed, is_data=not goes_up)
     back = back if up is None or up.delay is None else up.delay
     rising: list[Stage] = [delay_stage(back)]
     if up is not None:
         link_up: list[Stage] = [] if up.rate is None else [{"kind": "link", "link": 0}]
-        rising = _way(named, up, (at, flow) if goes_up else None, back, link_up)
+        rising = _way(named, up, (at, flow), back, link_up, is_data=goes_up)
     if goes_up and (up is None or up.rate is None):
         raise ScenarioError("path.up.rate", f"missing, wanted a rate, because {at} goes up")
     rising += [delay_stage(extra)] if extra else []
@@ -196,17 +197,26 @@ def _too_long(flow: Flow, path: Path, at: str, *, named: str, rtt_ns: int) -> Sc
     )
 
 
-def _way(named: str, way: Path | Up, data: tuple[str, Flow] | None, delay: Rtt, crossed: list[Stage]) -> list[Stage]:
-    """Stages of a flow's packets down or up; its own impairments are for its `data`."""
+def _takes(loss: object, name: str | None) -> bool:
+    """True unless it is a loss of another flow's packets."""
+    return not isinstance(loss, WindowedLoss) or loss.flow in (None, name)
+
+
+def _way(
+    named: str, way: Path | Up, whose: tuple[str, Flow], delay: Rtt, crossed: list[Stage], *, is_data: bool
+) -> list[Stage]:
+    """Stages of a flow's packets down or up; its own impairments are for its data."""
+    data, name = whose if is_data else None, whose[1].name
     at, flow = data or ("", None)
     own = None if flow is None else flow.impair
     chain, where = (way.impair, f"{named}.impair") if own is None else (own, f"{at}.impair")
     if chain is not None:
         _refuse_beside_impair(named, way, data)
-        return _chain(chain, delay, crossed, where, links_first=isinstance(way, Up))
+        return _chain(chain, delay, crossed, where, links_first=isinstance(way, Up), name=name)
     jitter = way.jitter if flow is None or flow.jitter is None else flow.jitter
     loss, loss_at = (way.loss, named) if flow is None or flow.loss is None else (flow.loss, at)
-    delayed = delay_stage(delay, jitter, way.reorder)
+    loss = loss if _takes(loss, name) else 0
+    delayed = delay_stage(delay, jitter, way.reorder, way.slot)
     if not isinstance(way, Up):
         return [*_lossy(way, loss, loss_at), delayed, *crossed]
     stages: list[Stage] = [] if way.thin is None or data else [way.thin.stage(f"{named}.thin")]
@@ -247,7 +257,7 @@ def _refuse_beside_impair(named: str, way: Path | Up, data: tuple[str, Flow] | N
     """A chain lists all impairments: no other key may repeat one of them."""
     mine = ("thin", "aggregate") if isinstance(way, Up) else ()
     tables: list[tuple[str, Table, tuple[str, ...]]] = [
-        (named, way, ("loss", "jitter", "duplicate", "corrupt", "reorder", *mine)),
+        (named, way, ("loss", "jitter", "duplicate", "corrupt", "reorder", "slot", *mine)),
     ]
     tables += [] if data is None else [(*data, ("loss", "jitter"))]
     for where, table, names in tables:
@@ -257,7 +267,13 @@ def _refuse_beside_impair(named: str, way: Path | Up, data: tuple[str, Flow] | N
 
 
 def _chain(
-    chain: Sequence[Part | Loss], there: Rtt, crossed: list[Stage], at: str, *, links_first: bool
+    chain: Sequence[Part | Loss],
+    there: Rtt,
+    crossed: list[Stage],
+    at: str,
+    *,
+    links_first: bool,
+    name: str | None,
 ) -> list[Stage]:
     stages: list[Stage] = []
     own = linked = False
@@ -265,14 +281,15 @@ def _chain(
         if isinstance(part, DelayPart):
             if part.time is None and own:
                 raise ScenarioError(f"{at}[{i}].time", "missing: another part is the flow's own delay already")
-            stages.append(delay_stage(there if part.time is None else part.time, part.jitter, part.reorder))
+            time = there if part.time is None else part.time
+            stages.append(delay_stage(time, part.jitter, part.reorder, part.slot))
             own = own or part.time is None
         elif isinstance(part, LinksPart):
             if linked:
                 raise wrong(f"{at}[{i}].kind", "links", "it once")
             stages += crossed
             linked = True
-        else:
+        elif _takes(part, name):
             stages += [_stage(part, f"{at}[{i}]")]
     left = [[] if own else [delay_stage(there)], [] if linked else crossed]
     return [*stages, *(stage for stages in (reversed(left) if links_first else left) for stage in stages)]

@@ -37,7 +37,7 @@ Window = tuple[float, float]
 
 
 class TransportView(View, frozen=True, kw_only=True):
-    """Transport of a flow: `kind` is ``tcp``, ``quic`` or ``quinn``."""
+    """Transport of a flow: `kind` is ``tcp``, ``quic``, ``quinn`` or ``udp``."""
 
     kind: str = "tcp"
     payload_bytes: Count = 0
@@ -94,15 +94,20 @@ class FlowView(fields.Flow, frozen=True, kw_only=True):
         return next((stage.ppb for stage in self.forward if stage.model == "random"), 0)
 
     @property
+    def is_acknowledged(self) -> bool:
+        """False of UDP, whose sender has no window, no round-trip time, and learns of no loss."""
+        return self.transport.kind != "udp"
+
+    @property
     def is_finite(self) -> bool:
         """True if it has a size or a count of answers, and so a completion time."""
         return self.size_bytes is not None or self.answers > 0
 
     @property
     def sends_messages(self) -> bool:
-        """True if its application writes messages, which have latencies."""
+        """True if its application writes messages, which have latencies; the datagrams of UDP have one-way delays."""
         work = self.workload
-        return work is not None and (work.kind != "on_off" or work.rate_bps is not None)
+        return work is not None and self.is_acknowledged and (work.kind != "on_off" or work.rate_bps is not None)
 
     @property
     def answers(self) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dumbbell.scenario.routes import Link, Up
 
     from .planned import Planned
-    from .types import FlowPlan, LinkPlan, Plan, Stage
+    from .types import FlowPlan, LinkPlan, Plan, Settings, Stage
 
 #: Settings of [host] that flows obey whatever carries them; `qdisc` on real hosts.
 OF_ALL_HOSTS = frozenset({"ecn", "hz", "arp", "qdisc", "receivers", "start_jitter"})
@@ -159,13 +159,19 @@ def _marks(plan: Plan) -> Iterator[str]:
                 f"flow[{number}]: {flow['cca']} runs as a paced Reno and sends ECT(0), because its peer has classic"
                 ' ECN only (host.ecn); it has accurate ECN with "accurate" or false'
             )
-    is_l4s = any(facts_of(flow["cca"]).sends_ect1 and _ecn_of(plan, flow) != "classic" for flow in plan["flows"])
+    is_l4s = any(_sends_ect1(plan, flow) for flow in plan["flows"])
     for link in links:
         if link["qdisc"]["kind"] == "dualpi2" and not is_l4s:
             yield (
                 f"{link['name']}: the low-latency queue of dualpi2 stays empty, because no flow sends ECT(1), as"
                 " prague does; all flows share its classic queue"
             )
+
+
+def _sends_ect1(plan: Plan, flow: FlowPlan) -> bool:
+    if facts_of(flow["cca"]).sends_ect1:
+        return _ecn_of(plan, flow) != "classic"
+    return bool(flow["transport"].get("ecn") == "ect1")
 
 
 def _kind(qdisc: Mapping[str, Any]) -> str:
@@ -255,7 +261,7 @@ def is_random(plan: Plan) -> bool:
 
 
 def _draws(flow: FlowPlan) -> bool:
-    if not facts_of(flow["cca"]).is_steady:
+    if flow["cca"] and not facts_of(flow["cca"]).is_steady:
         return True
     workload = flow["workload"] or {}
     if any(isinstance(value, dict) and value.get("exponential") for value in workload.values()):
@@ -266,11 +272,18 @@ def _draws(flow: FlowPlan) -> bool:
 def _stage_draws(stage: Stage) -> bool:
     match stage["kind"]:
         case "delay":
-            return bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
+            varies = bool((stage["jitter"] or {}).get("spread_ns")) or stage["reorder"] is not None
+            return varies or _slots_vary(stage.get("slot"))
         case "loss":
+            if stage["model"] == "windows":
+                return any(window["ppb"] not in (0, 10**9) for window in stage["windows"])
             return bool(stage["model"] != "list" and stage.get("ppb") != 10**9)
         case kind:
             return kind in ("duplicate", "corrupt")
+
+
+def _slots_vary(slot: Settings | None) -> bool:
+    return slot is not None and (slot["distribution"] != "uniform" or slot["max_ns"] not in (None, slot["min_ns"]))
 
 
 def once(scenario: Scenario) -> str:

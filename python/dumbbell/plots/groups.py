@@ -92,7 +92,9 @@ def _label(name: str, cca: str, transport: str, over: str) -> str:
     shown = look.name(cca) + name[len(cca) :] if name == cca or name.startswith(f"{cca} ") else name
     if not over or (cca in look.OF_QUINN and look.name(cca) in shown):
         return shown
-    words = [word for word in shown.split() if word != transport] or [shown]
+    words = [word for word in shown.split() if word != transport]
+    if not words:
+        return over
     return shown if over in words else f"{' '.join(words)} ({over})"
 
 

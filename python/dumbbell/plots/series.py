@@ -52,16 +52,25 @@ def lines(
     read: Callable[[Sequence[int]], dict[int, Series]],
     flows: Sequence[int],
 ) -> None:
-    """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows."""
+    """Draw ``read(flows)`` of each group as lines, or as bands where the figure has many flows; a flow of UDP without
+    such a value, as a window, has no line.
+    """
     groups_ = groups.of(result, flows)
     dresses, labels = dresses_of(groups_, flows), groups.flow_labels(groups_)
     for group in drawing_order(groups_):
-        if is_banded(group, flows):
-            band(sheet, ax, group, reading.grid(result, read(group.flows)), dresses[group, None].colour)
+        drawn = {flow: of for flow, of in read(group.flows).items() if _has_line(result, flow, of)}
+        if drawn and is_banded(group, flows):
+            band(sheet, ax, group, reading.grid(result, drawn), dresses[group, None].colour)
             continue
-        for flow, of in read(group.flows).items():
+        for flow, of in drawn.items():
             line(sheet, ax, of.t, of.values, label=labels[flow], of=dresses[group, flow])
     sheet.entries.sort(key=lambda entry: order(entry[1]))
+
+
+def _has_line(result: Result, flow: int, of: Series) -> bool:
+    import numpy as np
+
+    return result.plan.flows[flow].is_acknowledged or not np.isnan(of.values).all()
 
 
 def dresses_of(groups_: Sequence[Group], flows: Sequence[int]) -> dict[tuple[Group, int | None], look.Dress]:

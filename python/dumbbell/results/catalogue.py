@@ -186,6 +186,11 @@ _ALL = [
         "retrans_rate", "retrans", "Retransmitted segments", "%", "retrans_rate", 2,
         readers.of_flows("retrans_rate", metrics.retransmission_rate), most=1.0, rank=8, shown=_OVERALL,
     ),
+    Figure(
+        "lost", "lost", "Packets lost on the path", "%", "lost_share", 2, readers.of_flows("", metrics.lost_share),
+        most=1.0,
+        absent="nothing was sent, a kernel has the queues, or events are not recorded, which a window needs",
+    ),
     *_statistics(
         "srtt", "Smoothed RTT", "ms", 1, readers.pooled("srtt_mean_ms", "srtt_p95_ms", smoothed=True),
         mean=(7, ("table", "diff", "page", "repeated", "notebook")), p95=(12, ("table", "sweep")),

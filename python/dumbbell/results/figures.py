@@ -166,7 +166,7 @@ def _row(result: Result, number: int | None, flows: Sequence[int], values: dict[
     return Row(
         scenario=result.name, vary=result.vary, run=result.folder.name, repetition=result.repetition, flow=number,
         flows=len(flows), name=name,
-        transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(ccas),
+        transport="+".join(carriers), table=planned[0].table if by != "run" else -1, cca="+".join(filter(None, ccas)),
         samples={key: Sample((value,), seeds) for key, value in values.items()},
         flows_min=len(flows), seeds=seeds,
     )  # fmt: skip

@@ -30,7 +30,7 @@ class FlowSummary(View, frozen=True, kw_only=True):
     goodput_mbps: float
     goodput_bytes: Count
     share: float
-    retrans_rate: float
+    retrans_rate: float | None
     srtt_mean_ms: float | None
     srtt_p95_ms: float | None
     owd_mean_ms: float | None = None

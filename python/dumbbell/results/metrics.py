@@ -46,6 +46,8 @@ from .windows import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .result import Result
     from .statistic import Column as Column  # noqa: PLC0414 - plots take it from here
 
@@ -169,11 +171,48 @@ def goodput_ratio(result: Result, which: Which, other: Which, window: Window = N
 
 def retransmission_rate(result: Result, which: Which, window: Window = None) -> float:
     """Retransmitted over sent data segments of these flows together, as `netstat -s` counts them; 0 where nothing was
-    sent.
+    sent, nan of UDP alone, which sends nothing again.
     """
-    flows = flows_of(result, which)
+    flows = [flow for flow in flows_of(result, which) if result.plan.flows[flow].is_acknowledged]
+    if not flows:
+        return math.nan
     sent = segments_sent(result, flows, window)
     return grown(result, flows, "retrans_segs", "retrans_total", window) / sent if sent else 0.0
+
+
+def lost_share(result: Result, which: Which, window: Window = None) -> float:
+    """Packets of these flows that queues dropped or random loss took, over the data packets that they sent; nan where
+    nothing was sent, where a kernel has the queues, which tell nobody whose packets they drop, and in a window of a run
+    without its events.
+    """
+    flows = flows_of(result, which)
+    if not all(_are_packets_seen(result, flow) for flow in flows):
+        return math.nan
+    sent = segments_sent(result, flows, window)
+    if window is None:
+        lost = float(sum(flow_column(result, name)[flows].sum() for name in ("queue_drops", "random_drops")))
+    elif result.plan.record.events:
+        lost = _lost_inside(result, flows, window)
+    else:
+        return math.nan
+    return lost / sent if sent else math.nan
+
+
+def _are_packets_seen(result: Result, flow: int) -> bool:
+    """True where whoever has the path follows each packet: only then there are one-way delays, and UDP."""
+    arrived = not math.isnan(float(flow_column(result, "owd_mean_us")[flow]))
+    return arrived or not result.plan.flows[flow].is_acknowledged
+
+
+def _lost_inside(result: Result, flows: Sequence[int], window: Span) -> float:
+    import numpy as np
+
+    from .columns import floats
+
+    table = result.events
+    of, t_s, count = floats(table, "flow"), floats(table, "t_ns") / 1e9, floats(table, "value")
+    are_losses = np.isin(np.asarray(table["kind"].to_pylist()), ("drop_queue", "drop_random"))
+    return float(count[are_losses & np.isin(of, flows) & within(result, t_s, window)].sum())
 
 
 def loss_rate(result: Result, window: Window = None, *, link: int = 0) -> float:
@@ -199,8 +238,9 @@ def rtt_ms(result: Result, which: Which = "all", window: Window = None, *, smoot
 
 
 def windows_segments(result: Result, which: Which = "all", window: Window = None) -> Column:
-    """Congestion windows at the sample times of these flows, in segments."""
-    return joined([windowed(result, flow, "cwnd", window) for flow in flows_of(result, which)])
+    """Congestion windows at the sample times of these flows, in segments; UDP has none."""
+    flows = [flow for flow in flows_of(result, which) if result.plan.flows[flow].is_acknowledged]
+    return joined([windowed(result, flow, "cwnd", window) for flow in flows])
 
 
 def queueing_delay_ms(result: Result, window: Window = None, *, link: int = 0) -> Distribution:
@@ -443,7 +483,8 @@ __all__ = [
     "completion_time_s", "completion_times_s",
     "convergence_time_s", "counted", "difference_interval", "distribution", "flows_of", "goodput_bps", "goodput_bytes",
     "goodput_ratio", "goodput_series",
-    "goodputs_bps", "jain", "jain_index", "latency_s", "link_plan", "loss_rate", "mark_rate", "mean_interval",
+    "goodputs_bps", "jain", "jain_index", "latency_s", "link_plan", "loss_rate", "lost_share",
+    "mark_rate", "mean_interval",
     "one_way_delay_ms",
     "paired_interval",
     "queue_occupancy_bytes",

@@ -65,7 +65,12 @@ COLUMNS = {
 }
 _TEXT = frozenset({"cca", "kind", "note", "name", "unit", "word", "limit"})
 #: Columns of those that may hold nulls.
-_NULLABLE = frozenset({"completed_us", "there_us", "srtt_us", "rtt_us", "value", "note", "word"})
+_NULLABLE = frozenset(
+    {
+        "completed_us", "there_us", "srtt_us", "rtt_us", "value", "note", "word", "retrans_segs", "retrans_total",
+        "cwnd", "in_flight",
+    }
+)  # fmt: skip
 
 
 class Result:

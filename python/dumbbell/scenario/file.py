@@ -33,7 +33,7 @@ from .axes import Axis
 from .declare import Each, Forms, Key, Sub, Table, build, key, raw
 from .expect import EXPECT_MAX, Expect
 from .host import FlowHost, Host
-from .impairments import LOSS, SHARE_OF, Jitter, Reorder
+from .impairments import LOSS, SHARE_OF, Jitter, Reorder, Slot
 from .kinds import (
     BUFFER,
     CONTROLLER,
@@ -54,7 +54,7 @@ from .measure import Measure
 from .plain_kinds import SWITCH, Choice, Kind, whole
 from .qdiscs import BUFFER_DOC, Qdisc
 from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer, Up
-from .workloads import Probes, Transport, Workload
+from .workloads import Probes, Transport, Udp, Workload
 
 if TYPE_CHECKING:
     from .impairments import AnyLoss, AnyShare, MaybeLoss
@@ -119,9 +119,14 @@ class Path(Table):
     duplicate: AnyShare = key(SHARE_OF, "share of packets that arrive twice, or { rate, correlation }", default=0)
     corrupt: AnyShare = key(SHARE_OF, "share of packets that arrive damaged, or { rate, correlation }", default=0)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip the delay", default=None)
+    slot: MaybeSubTable[Slot] = key(
+        Sub(Slot),
+        "slots in which alone packets leave the delay, as netem has them; each flow has slots of its own",
+        default=None,
+    )
     impair: Impair = key(
         IMPAIR,
-        "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt and reorder",
+        "an ordered chain of impairments instead of loss, jitter, duplicate, corrupt, reorder and slot",
         default=None,
         varies=False,
     )
@@ -195,7 +200,7 @@ class Flow(Table):
     )
     EXCUSED = frozenset({"cca"})
 
-    cca: Word = key(CONTROLLER, "congestion controller (`dumbbell cca list`); none of probes")
+    cca: Word = key(CONTROLLER, "congestion controller (`dumbbell cca list`); none of probes and of udp")
     direction: Word = key(
         Choice("down", "up"),
         "which way its data go: down, across the links of `via`, or up, across the link of [path.up]; its"
@@ -250,9 +255,14 @@ class Flow(Table):
         default=None,
     )
 
+    @property
+    def has_controller(self) -> bool:
+        """False of probes and of UDP, which nothing controls."""
+        return not isinstance(self.workload, Probes) and not isinstance(self.transport, Udp)
+
     def excused(self) -> frozenset[str]:
-        """Probes have no controller."""
-        return self.EXCUSED if isinstance(self.workload, Probes) else frozenset()
+        """What nothing controls needs no controller."""
+        return frozenset() if self.has_controller else self.EXCUSED
 
 
 #: Most [[flow]] and [[link]] tables; `count` and `arrivals` make more flows than one would write.

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import wrong
+from dumbbell.errors import ScenarioError, wrong
 from dumbbell.units import UnitError
 
 from . import kinds, settings
 from .declare import Forms, Key, Sub, Table, Variant, key, raw, raw_at
-from .kinds import SHARE, SPAN, SPAN_ABOVE_ZERO
+from .kinds import LABEL, SHARE, SPAN, SPAN_ABOVE_ZERO
 from .plain_kinds import SWITCH, Choice, Kind, whole
 from .recordings.forms import NAMES
 from .schedule import (
     REPEAT_SCHEMA,
+    STEPS_MAX,
     WHERE_SCHEMA,
     Rtt,
     Schedule,
@@ -50,6 +52,34 @@ class Jitter(settings.JitterSettings):
     """Random variation of a one-way delay; a delay below zero counts as zero."""
 
     AT = "jitter"
+
+
+class Slot(settings.SlotSettings):
+    """Packets leave in slots only, as with `netem slot`: what is due waits for the next one, which lets so many
+    through.
+    """
+
+    AT = "slot"
+
+    def check(self) -> None:
+        """Raise ScenarioError for times of another distribution than its own."""
+        uniform, of_table = ("min", "max"), ("delay", "spread")
+        is_uniform = self.kind == "uniform"
+        needed, others = (("min",), of_table) if is_uniform else (of_table, uniform)
+        for name in others:
+            if getattr(self, name) is not None:
+                wanted = "`min` and `max`, or a kind with a table" if is_uniform else "`delay` and `spread` only"
+                raise wrong(f"slot.{name}", raw_at(self, name), f"{wanted}, next to kind {self.kind}")
+        for name in needed:
+            if getattr(self, name) is None:
+                raise ScenarioError(f"slot.{name}", f"missing next to kind {self.kind}")
+        if not is_uniform:
+            return
+        low, high = by_engine(self)["min_ns"], by_engine(self)["max_ns"]
+        if high is not None and high < low:
+            raise wrong("slot.max", raw_at(self, "max"), f"no less than min ({raw_at(self, 'min')})")
+        if not (high or low):
+            raise wrong("slot.min", raw_at(self, "min"), "a time above zero, or `max` as well")
 
 
 class Loss(Variant):
@@ -205,6 +235,69 @@ class ListedLoss(Loss, form="packets", sign="packets"):
         return {"kind": "loss", "model": "list", "packets": list(self.packets)}
 
 
+def _windows(value: object) -> tuple[LossWindow, ...]:
+    """Windows of losses, in the order of time."""
+    wanted = (
+        'windows such as [["10s", "10.2s", "100%"], ["20s", "21s", "100%", 6]]: from, to, share, of how many packets'
+    )
+    if not isinstance(value, (list, tuple)) or not 0 < len(value) <= STEPS_MAX:
+        raise UnitError(wanted)
+    windows = tuple(_window(item, wanted) for item in value)
+    if any(window.from_ns >= window.to_ns for window in windows):
+        raise UnitError("windows that end after they begin")
+    if any(later.from_ns < earlier.to_ns for earlier, later in pairwise(windows)):
+        raise UnitError("windows in the order of time that do not overlap")
+    return windows
+
+
+def _window(item: object, wanted: str) -> LossWindow:
+    if not isinstance(item, (list, tuple)) or len(item) not in (3, 4):
+        raise UnitError(wanted)
+    begin, end, share, *packets = item
+    if packets and (isinstance(packets[0], bool) or not isinstance(packets[0], int) or not 0 < packets[0] < 2**63):
+        raise UnitError(wanted + "; a number of packets from 1")
+    return LossWindow(SPAN.parse(begin), SPAN.parse(end), SHARE.parse(share), packets[0] if packets else None)
+
+
+class LossWindow(NamedTuple):
+    """A window of time, the share that is lost in it, and of how many packets, the first in it; None for all."""
+
+    from_ns: int
+    to_ns: int
+    ppb: int
+    packets: int | None
+
+
+_WINDOW_SCHEMA = {
+    "type": "array",
+    "minItems": 3,
+    "maxItems": 4,
+    "prefixItems": [{"type": "string"}, {"type": "string"}, SHARE.schema, {"type": "integer", "minimum": 1}],
+}
+_WINDOWS = Kind(_windows, {"type": "array", "minItems": 1, "items": _WINDOW_SCHEMA})
+
+
+class WindowedLoss(Loss, form="windows", sign="windows"):
+    """Packets that are sent in windows of time: a share of all, or of the first so many in each window."""
+
+    windows: Key[Any, tuple[LossWindow, ...]] = key(
+        _WINDOWS,
+        'from, to and share of each, in the order of time, and of how many packets if not of all: [["10s", "10.2s",'
+        ' "100%"], ["20s", "21s", "100%", 6]]; outside of them nothing is lost',
+        varies=False,
+    )
+    flow: Fixed[str | None] = key(
+        LABEL,
+        "name of the [[flow]] table whose packets it takes; default: those of each flow, which has windows of its own",
+        default=None,
+        varies=False,
+    )
+
+    def stage(self, at: str) -> Stage:  # noqa: ARG002 - this form has no keys that contradict each other
+        """Build the part of the plan that the engine takes."""
+        return {"kind": "loss", "model": "windows", "windows": [window._asdict() for window in self.windows]}
+
+
 class CorrelatedShare(settings.ShareSettings):
     """A share of the packets, with netem's correlation."""
 
@@ -286,7 +379,9 @@ def share_stage(kind: str, share: CorrelatedShare) -> Stage | None:
     return {"kind": kind, **by_engine(share)} if share.rate else None
 
 
-def delay_stage(delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | None = None) -> Stage:
+def delay_stage(
+    delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | None = None, slot: Slot | None = None
+) -> Stage:
     """The stage of a delay in ns or its schedule."""
     assert not isinstance(delay, TraceFile), "recordings are settled before plans are made"
     steps, repeat = (list(delay.steps), delay.repeat_ns) if isinstance(delay, Schedule) else ([], None)
@@ -297,6 +392,7 @@ def delay_stage(delay: Rtt, jitter: Jitter | None = None, reorder: Reorder | Non
         "repeat_ns": repeat,
         "jitter": None if jitter is None else by_engine(jitter),
         "reorder": None if reorder is None else by_engine(reorder),
+        **({} if slot is None else {"slot": by_engine(slot)}),
     }
 
 

@@ -16,6 +16,7 @@ from .impairments import (
     Jitter,
     Loss,
     Reorder,
+    Slot,
     Thin,
     by_engine,
 )
@@ -92,6 +93,7 @@ class DelayPart(Part, form="delay"):
     )
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "its variation", default=None)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip it", default=None)
+    slot: MaybeSubTable[Slot] = key(Sub(Slot), "slots in which alone packets leave it", default=None)
 
 
 class DuplicatePart(settings.ShareSettings, Part, form="duplicate"):
@@ -169,6 +171,7 @@ class Up(Table):
     )
     jitter: MaybeSubTable[Jitter] = key(Sub(Jitter), "delay variation", default=None)
     reorder: MaybeSubTable[Reorder] = key(Sub(Reorder), "packets that skip the delay", default=None)
+    slot: MaybeSubTable[Slot] = key(Sub(Slot), "slots in which alone packets leave the delay", default=None)
     loss: AnyLoss = key(LOSS, "loss of what goes up", default=0)
     duplicate: AnyShare = key(SHARE_OF, "share that comes twice", default=0)
     corrupt: AnyShare = key(SHARE_OF, "share that arrives damaged", default=0)
@@ -178,7 +181,8 @@ class Up(Table):
     )
     impair: Impair = key(
         IMPAIR,
-        "an ordered chain of impairments instead of thin, aggregate, loss, jitter, duplicate, corrupt and reorder",
+        "an ordered chain of impairments instead of thin, aggregate, loss, jitter, duplicate, corrupt, reorder and"
+        " slot",
         default=None,
         varies=False,
     )

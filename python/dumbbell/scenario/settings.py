@@ -357,6 +357,36 @@ class JitterSettings(Table):
     )
 
 
+class SlotSettings(Table):
+    """Packets leave in slots: what is due waits for one (`netem slot`)."""
+
+    ENGINE: ClassVar[dict[str, str]] = {
+        "min": "min_ns",
+        "max": "max_ns",
+        "kind": "distribution",
+        "delay": "delay_ns",
+        "spread": "spread_ns",
+        "packets": "packets",
+        "bytes": "bytes",
+    }
+
+    min: MaybeQuantity = key(DELAY, "shortest time to the next slot", default=None)
+    max: MaybeQuantity = key(DELAY, "longest time to it; `min` unless given", default=None)
+    kind: Word = key(
+        Choice("uniform", "normal", "pareto", "paretonormal"),
+        "how that time is distributed: uniform from `min` to `max`, or by one of netem's tables with `delay` and `spread`",
+        default="uniform",
+    )
+    delay: MaybeQuantity = key(DELAY, "time to the next slot around which a table's entries lie", default=None)
+    spread: MaybeQuantity = key(span("1ns", "2147483647ns"), "what those entries are multiplied with", default=None)
+    packets: MaybeNumber = key(whole(1, 2147483647), "packets of a slot at most; any number unless given", default=None)
+    bytes: MaybeQuantity = key(
+        size("1B", "2147483647B"),
+        "wire bytes of a slot: it closes behind the packet that reaches them; any number unless given",
+        default=None,
+    )
+
+
 class ShareSettings(Table):
     """A share of the packets, with netem's correlation."""
 

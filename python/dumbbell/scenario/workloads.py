@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from . import kinds
 from .declare import Variant, key
 from .kinds import DELAY, DURATION, RATE, SPAN_ABOVE_ZERO
-from .plain_kinds import SWITCH, whole
+from .plain_kinds import SWITCH, Choice, whole
 
 if TYPE_CHECKING:
-    from .keytypes import MaybeNumber, MaybeQuantity, Number, Quantity, Switch
+    from .keytypes import MaybeNumber, MaybeQuantity, Number, Quantity, Switch, Word
 
 _MESSAGE = kinds.size("1B", "1GB")
 
@@ -163,6 +163,26 @@ class Quinn(Transport, form="quinn"):
     def plan(self) -> dict[str, Any]:
         """Build the part of the plan that the engine takes."""
         return {"kind": "quinn", "datagram_bytes": self.datagram}
+
+
+#: Payload of the largest datagram in a frame of Ethernet, bytes: 1500 less the headers of IPv4 and UDP.
+DATAGRAM_MAX = 1472
+
+
+class Udp(Transport, form="udp"):
+    """UDP without an answer (docs/models/udp.md): each message of its workload (paced, or on_off with a rate) is a
+    datagram, nothing is sent again, and neither loss nor marks slow it down. Such a flow has no `cca`.
+    """
+
+    ecn: Word = key(
+        Choice("not-ect", "ect0", "ect1"),
+        "ECN code point of its datagrams: queues mark what is ECN-capable, and no mark slows it down",
+        default="not-ect",
+    )
+
+    def plan(self) -> dict[str, Any]:
+        """Build the part of the plan that the engine takes."""
+        return {"kind": "udp", **({} if self.ecn == "not-ect" else {"ecn": self.ecn})}
 
 
 class Workload(Variant):

@@ -40,7 +40,8 @@ def netems(stages: list[Stage]) -> list[list[Stage]]:
 def is_constant(stages: list[Stage]) -> bool:
     """True if these parts delay every packet by the same time."""
     return all(
-        stage["kind"] == "delay" and not (stage["steps"] or stage["jitter"] or stage["reorder"]) for stage in stages
+        stage["kind"] == "delay" and not (stage["steps"] or stage["jitter"] or stage["reorder"] or stage.get("slot"))
+        for stage in stages
     )
 
 

@@ -1,12 +1,14 @@
 //! Pipes that hold packets for some time: constant delay (a ring with one pending event, its head), and
-//! delay that follows steps or varies at random, with or without reordering.
+//! delay that follows steps or varies at random, with or without reordering; and slots in which packets leave.
 
 pub mod jitter;
 mod jitter_pipe;
+mod slots;
 mod table;
 
 pub use jitter::{Distribution, Jitter};
 pub use jitter_pipe::{Delay, JitterPipe};
+pub use slots::{SlotConfig, Slots};
 
 use crate::fetch::fetch;
 use crate::ring::Ring;

@@ -19,7 +19,7 @@ pub use bernoulli::{BernoulliLoss, CorrelatedLoss};
 pub use four_state::{FourState, FourStateConfig};
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottConfig};
 pub use once::{Corruption, Duplication, Reordering, ReorderingConfig};
-pub use scheduled::{ListedLoss, ScheduledLoss};
+pub use scheduled::{ListedLoss, LossWindow, ScheduledLoss, WindowedLoss};
 
 use crate::settings::{settings, SHARES};
 use units::Time;
@@ -62,6 +62,8 @@ pub enum Loss {
     FourState(FourState),
     /// The share changes in steps.
     Scheduled(ScheduledLoss),
+    /// Packets that come in windows of time.
+    Windowed(WindowedLoss),
     /// Packets by their number.
     Listed(ListedLoss),
 }
@@ -76,6 +78,7 @@ impl Loss {
             Loss::GilbertElliott(loss) => loss.is_lost(),
             Loss::FourState(loss) => loss.is_lost(),
             Loss::Scheduled(loss) => loss.is_lost(now),
+            Loss::Windowed(loss) => loss.is_lost(now),
             Loss::Listed(loss) => loss.is_lost(),
         }
     }

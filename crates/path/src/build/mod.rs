@@ -6,11 +6,13 @@ use crate::link::Link;
 use crate::network::Network;
 use crate::plan::{self, Direction, Plan, PlanError};
 use crate::route::{Delay, PathPacket, Stage};
+use crate::varied::Varied;
 use link::Context;
-use net::delay::{Jitter, JitterPipe};
+use net::delay::{Jitter, JitterPipe, Slots};
 use net::impair::{
     AckThinning, Aggregation, BernoulliLoss, CorrelatedLoss, Corruption, Duplication, FourState,
-    GilbertElliott, ListedLoss, Loss, Release, Reordering, ScheduledLoss, Share,
+    GilbertElliott, ListedLoss, Loss, LossWindow, Release, Reordering, ScheduledLoss, Share,
+    WindowedLoss,
 };
 use net::rng::Rng;
 use net::schedule::Steps;
@@ -169,7 +171,7 @@ impl Route<'_> {
         at: &str,
     ) -> Result<Stage<P>, PlanError> {
         let mean = Span::from_ns(plan.ns);
-        if plan.steps.is_empty() && plan.jitter.is_none() && plan.reorder.is_none() {
+        if plan.is_plain() {
             return Ok(Stage::Delay(Delay::new(mean)));
         }
         let delay = if plan.steps.is_empty() {
@@ -180,7 +182,8 @@ impl Route<'_> {
         let still = Jitter { reorder: false, ..Jitter::default() };
         let pipe = JitterPipe::new(delay, plan.jitter.unwrap_or(still), self.stream("jitter"));
         let reordering = plan.reorder.map(|config| Reordering::new(config, self.stream("reorder")));
-        Ok(Stage::Jitter(Box::new((pipe, reordering))))
+        let slots = plan.slot.map(|config| Slots::new(config, self.stream("slot")));
+        Ok(Stage::Varied(Box::new(Varied::new(pipe, reordering, slots))))
     }
 
     fn loss(&mut self, loss: &plan::Loss, at: &str) -> Result<Loss, PlanError> {
@@ -196,6 +199,15 @@ impl Route<'_> {
             plan::Loss::FourState(config) => Loss::FourState(FourState::new(*config, rng)),
             plan::Loss::Schedule(plan::ShareSteps { steps: given, repeat_ns }) => {
                 Loss::Scheduled(ScheduledLoss::new(steps(given, *repeat_ns, |ppb| ppb, at)?, rng))
+            }
+            plan::Loss::Windows(plan::LossWindows { windows }) => {
+                let windows = windows.iter().map(|window| LossWindow {
+                    from: Time::from_ns(window.from_ns),
+                    to: Time::from_ns(window.to_ns),
+                    ppb: window.ppb,
+                    packets: window.packets,
+                });
+                Loss::Windowed(WindowedLoss::new(windows.collect(), rng))
             }
             plan::Loss::List(numbers) => Loss::Listed(ListedLoss::new(numbers.packets.clone())),
         })

@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Names of the controllers that are quinn's own begin so.
 pub const QUINN_PREFIX: &str = "quinn:";
 
+/// Payload of the largest datagram of UDP in a frame of Ethernet, bytes: 1500 less the headers of IPv4 and UDP.
+const DATAGRAM_MAX: u64 = 1472;
+
 /// One flow.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -174,6 +177,31 @@ pub enum Transport {
         /// Length of a full datagram, bytes.
         datagram_bytes: u16,
     },
+    /// Datagrams, a message each: nothing answers them, nothing is sent again, and no controller says how fast they go.
+    Udp {
+        /// ECN code point of the datagrams.
+        #[serde(default, skip_serializing_if = "CodePoint::is_not_ect")]
+        ecn: CodePoint,
+    },
+}
+
+/// ECN code point of what a sender sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CodePoint {
+    /// Queues drop it where they would mark.
+    #[default]
+    NotEct,
+    /// ECN-capable, as RFC 3168 has it.
+    Ect0,
+    /// Of L4S (RFC 9331).
+    Ect1,
+}
+
+impl CodePoint {
+    fn is_not_ect(&self) -> bool {
+        *self == CodePoint::NotEct
+    }
 }
 
 /// What an application does.
@@ -226,17 +254,23 @@ impl Transport {
             Transport::Tcp => "tcp",
             Transport::Quic { .. } => "quic",
             Transport::Quinn { .. } => "quinn",
+            Transport::Udp { .. } => "udp",
         }
+    }
+
+    /// Whether a receiver acknowledges what it carries, and a controller says how fast that goes.
+    pub fn is_acknowledged(&self) -> bool {
+        !matches!(self, Transport::Udp { .. })
     }
 }
 
 impl Flow {
     /// What its figures are found by.
     pub fn label(&self) -> &str {
-        if self.name.is_empty() {
-            &self.cca
-        } else {
-            &self.name
+        match (self.name.as_str(), self.cca.as_str()) {
+            ("", "") => self.transport.name(),
+            ("", cca) => cca,
+            (name, _) => name,
         }
     }
 
@@ -252,7 +286,9 @@ impl Flow {
         if self.is_up() {
             return self.forward.iter().any(crosses);
         }
-        !matches!(self.transport, Transport::Tcp) && self.back.iter().any(crosses)
+        let opens_with_frame =
+            matches!(self.transport, Transport::Quic { .. } | Transport::Quinn { .. });
+        opens_with_frame && self.back.iter().any(crosses)
     }
 
     pub(super) fn check(
@@ -299,10 +335,11 @@ impl Flow {
             check(ack_every >= 1, &key("transport.ack_every"), 0, "at least 1")?;
         }
         self.check_quinn(at)?;
+        self.check_udp(at)?;
         let Some(workload) = &self.workload else { return Ok(()) };
         let writes = !matches!(self.transport, Transport::Quic { .. });
         let alone = self.size_bytes.is_none() && writes;
-        let accepted = "a flow of TCP or quinn without size_bytes";
+        let accepted = "a flow of TCP, quinn or UDP without size_bytes";
         check(alone, &key("workload"), "with size_bytes or the simplified QUIC", accepted)?;
         if let Workload::OnOff { on, off, .. } = workload {
             let longest = on.ns.max(off.ns);
@@ -333,6 +370,35 @@ impl Flow {
     /// Whether its packets have headers of the bytes that they need.
     pub(super) fn is_compact(&self) -> bool {
         matches!(self.transport, Transport::Quic { compact: true, .. })
+    }
+
+    /// What UDP can carry: messages at a rate, each a datagram, and as many of them as can be numbered.
+    fn check_udp(&self, at: &str) -> Result<(), PlanError> {
+        if self.transport.is_acknowledged() {
+            return Ok(());
+        }
+        let key = |name: &str| format!("{at}.{name}");
+        check(self.cca.is_empty(), &key("cca"), &self.cca, "empty: nothing controls UDP")?;
+        let (rate_bps, message_bytes) = match self.workload {
+            Some(Workload::Paced { rate_bps, message_bytes }) => (rate_bps, message_bytes),
+            Some(Workload::OnOff { rate_bps: Some(rate_bps), message_bytes, .. }) => {
+                (rate_bps, message_bytes)
+            }
+            _ => {
+                let wanted = "messages at a rate (paced, or on_off with one)";
+                return check(false, &key("workload"), "none or another", wanted);
+            }
+        };
+        check(
+            (1..=DATAGRAM_MAX).contains(&message_bytes),
+            &key("workload.message_bytes"),
+            message_bytes,
+            "1 to 1472: a message is a datagram, and nothing cuts it",
+        )?;
+        let seconds = u128::from(self.stop_ns - self.start_ns).div_ceil(1_000_000_000);
+        let count = u128::from(rate_bps) * seconds / (8 * u128::from(message_bytes));
+        let wanted = "at most 4294967294 datagrams";
+        check(count < u128::from(u32::MAX), &key("workload.rate_bps"), rate_bps, wanted)
     }
 
     /// What quinn can carry.

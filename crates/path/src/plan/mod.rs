@@ -7,12 +7,12 @@ mod probe;
 mod stage;
 mod traffic;
 
-pub use flow::{Direction, Duration, Flow, FlowHost, Transport, Workload, QUINN_PREFIX};
+pub use flow::{CodePoint, Direction, Duration, Flow, FlowHost, Transport, Workload, QUINN_PREFIX};
 pub use link::{Link, Trace};
 pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;
 pub use probe::Probe;
-pub use stage::{Delay, LinkNumber, Loss, Numbers, ShareSteps, Stage};
+pub use stage::{Delay, LinkNumber, Loss, LossWindow, LossWindows, Numbers, ShareSteps, Stage};
 pub use traffic::Traffic;
 
 use crate::network::Bounds;

@@ -1,7 +1,7 @@
 //! The parts of a flow's route in a plan, in the order in which packets meet them.
 
 use super::{at_key, check, within, PlanError};
-use net::delay::Jitter;
+use net::delay::{Jitter, SlotConfig};
 use net::impair::{
     Filled, FourStateConfig, GilbertElliottConfig, Periodic, ReorderingConfig, Share,
     ThinningConfig,
@@ -59,6 +59,9 @@ pub struct Delay {
     /// Packets that skip the delay.
     #[serde(default)]
     pub reorder: Option<ReorderingConfig>,
+    /// Slots in which alone packets leave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot: Option<SlotConfig>,
 }
 
 /// Ways to lose packets.
@@ -73,6 +76,8 @@ pub enum Loss {
     FourState(FourStateConfig),
     /// A share that changes in steps.
     Schedule(ShareSteps),
+    /// A share of what comes in windows of time.
+    Windows(LossWindows),
     /// Packets by their number, from 0.
     List(Numbers),
 }
@@ -86,6 +91,28 @@ pub struct ShareSteps {
     /// When they begin again, ns; `null` for never.
     #[serde(default)]
     pub repeat_ns: Option<u64>,
+}
+
+/// Windows of time in which packets are lost.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossWindows {
+    /// In the order of time, without overlap.
+    pub windows: Vec<LossWindow>,
+}
+
+/// One of them.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossWindow {
+    /// Its begin, ns.
+    pub from_ns: u64,
+    /// Its end, ns.
+    pub to_ns: u64,
+    /// Share of the packets that are lost, 10^-9.
+    pub ppb: u64,
+    /// Of so many packets, the first in the window; `null`: of all.
+    pub packets: Option<u64>,
 }
 
 /// Packets by their number.
@@ -116,6 +143,12 @@ impl Stage {
 }
 
 impl Delay {
+    /// Whether it is the same for every packet, whenever it comes.
+    pub(crate) fn is_plain(&self) -> bool {
+        let Delay { ns: _, steps, repeat_ns: _, jitter, reorder, slot } = self;
+        steps.is_empty() && jitter.is_none() && reorder.is_none() && slot.is_none()
+    }
+
     fn check(&self, at: &str) -> Result<(), PlanError> {
         let longest = self.steps.iter().map(|step| step.1).fold(self.ns, u64::max);
         within(DELAYS, &format!("{at}.ns"), longest)?;
@@ -124,6 +157,9 @@ impl Delay {
         }
         if let Some(reorder) = &self.reorder {
             reorder.check().map_err(|refused| at_key(&format!("{at}.reorder"), refused))?;
+        }
+        if let Some(slot) = &self.slot {
+            slot.check().map_err(|refused| at_key(&format!("{at}.slot"), refused))?;
         }
         Ok(())
     }
@@ -140,7 +176,21 @@ impl Loss {
                 let key = format!("{at}.steps");
                 steps.iter().try_for_each(|step| within(SHARES, &key, step.1))
             }
+            Loss::Windows(LossWindows { windows }) => {
+                check_windows(windows, &format!("{at}.windows"))
+            }
             Loss::List(_) => Ok(()),
         }
     }
+}
+
+fn check_windows(windows: &[LossWindow], key: &str) -> Result<(), PlanError> {
+    let mut free = 0;
+    for &LossWindow { from_ns, to_ns, ppb, .. } in windows {
+        within(SHARES, key, ppb)?;
+        let wanted = "windows in the order of time that do not overlap";
+        check(free <= from_ns && from_ns < to_ns, key, from_ns, wanted)?;
+        free = to_ns;
+    }
+    Ok(())
 }

@@ -66,7 +66,7 @@ pub struct LinkSummary {
 pub struct FlowSummary {
     /// What it is called; flows of one `[[flow]]` table share it.
     pub name: String,
-    /// `tcp` or `quic`.
+    /// `tcp`, `quic`, `quinn` or `udp`.
     pub transport: String,
     /// Number of its `[[flow]]` table.
     pub table: u32,
@@ -80,8 +80,8 @@ pub struct FlowSummary {
     pub goodput_bytes: u64,
     /// Of the application bytes of all flows.
     pub share: f64,
-    /// Retransmitted over sent segments.
-    pub retrans_rate: f64,
+    /// Retransmitted over sent segments; `None` of UDP.
+    pub retrans_rate: Option<f64>,
     /// Mean of the smoothed RTT at sample times, ms.
     pub srtt_mean_ms: Option<f64>,
     /// Its 95th percentile, ms.
@@ -192,7 +192,7 @@ impl FlowTotals {
             goodput_mbps: self.goodput_mbps(),
             goodput_bytes: self.goodput_bytes,
             share: ratio(self.goodput_bytes, all),
-            retrans_rate: ratio(self.retrans_segs, self.segs_sent),
+            retrans_rate: self.is_acknowledged().then(|| ratio(self.retrans_segs, self.segs_sent)),
             srtt_mean_ms: (!srtt.is_empty()).then(|| sum / srtt.len() as f64 / 1e3),
             srtt_p95_ms: percentile(&mut srtt, 95).map(|us| us / 1e3),
             owd_mean_ms: one_way(|d| d.mean_us),

@@ -127,7 +127,15 @@ impl LinkTotals {
     }
 }
 
+/// The transport that nothing acknowledges.
+const UDP: &str = "udp";
+
 impl FlowTotals {
+    /// Whether its receiver acknowledges, so that its sender knows of losses and round-trip times.
+    pub(super) fn is_acknowledged(&self) -> bool {
+        self.transport != UDP
+    }
+
     /// Time between its opening and its end, s.
     pub fn active_s(&self) -> f64 {
         self.stop_ns.saturating_sub(self.start_ns) as f64 / 1e9
@@ -137,6 +145,7 @@ impl FlowTotals {
     pub fn row(&self, flow: usize) -> FlowRow {
         let us = |ns: u64| (ns / 1000) as i64;
         let one_way = |of: fn(&Delays) -> u32| self.one_way.as_ref().map(|d| i64::from(of(d)));
+        let known = |count: u64| self.is_acknowledged().then_some(count as i64);
         FlowRow {
             flow: flow as i32,
             name: self.name.clone(),
@@ -151,17 +160,17 @@ impl FlowTotals {
             size_bytes: self.size_bytes.map(|size| size as i64),
             goodput_bytes: self.goodput_bytes as i64,
             segs_sent: self.segs_sent as i64,
-            retrans_segs: self.retrans_segs as i64,
+            retrans_segs: known(self.retrans_segs),
             bytes_sent: self.bytes_sent as i64,
             delivered_segs: self.delivered_segs as i64,
-            lost_segs: self.lost_segs as i64,
+            lost_segs: known(self.lost_segs),
             queue_drops: self.queue_drops as i64,
             random_drops: self.random_drops as i64,
-            recoveries: self.recoveries as i64,
-            rtos: self.rtos as i64,
-            tlps: self.tlps as i64,
-            undos: self.undos as i64,
-            acks_sent: self.acks_sent as i64,
+            recoveries: known(self.recoveries),
+            rtos: known(self.rtos),
+            tlps: known(self.tlps),
+            undos: known(self.undos),
+            acks_sent: known(self.acks_sent),
             min_rtt_us: self.min_rtt_us.map(|us| us as i64),
             ecn_marks: self.ecn_marks as i64,
             aqm_drops: self.aqm_drops as i64,

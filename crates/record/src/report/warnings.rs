@@ -23,7 +23,7 @@ pub fn of_flows(flows: &[FlowTotals]) -> Vec<String> {
         numbered().filter(|(_, flow)| is(flow)).map(|(i, _)| i).collect()
     };
     let is_open = |flow: &FlowTotals| flow.established_ns.is_some();
-    let silent = which(&|flow| !is_open(flow));
+    let silent = which(&|flow| !is_open(flow) && flow.is_acknowledged());
     let late = which(&|flow| is_open(flow) && flow.late_ns() > OPENING_LATE_NS);
     let incomplete =
         which(&|flow| is_open(flow) && flow.size_bytes.is_some() && !flow.is_completed);

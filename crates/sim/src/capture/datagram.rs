@@ -43,6 +43,10 @@ pub fn of_packet(flow: &Flow, packet: &Packet) -> Datagram {
         made.put_head(quinn.head_of_packet(packet));
         return made;
     }
+    if packet.is_datagram() {
+        // Plain UDP, whose payload is zeros.
+        return made;
+    }
     if packet.flags & flags::SYN != 0 {
         made.put(&[INITIAL]);
         made.put(&[0; PADDING]);

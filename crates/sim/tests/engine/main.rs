@@ -8,3 +8,4 @@ mod quinn;
 mod run;
 mod snapshots;
 mod two_way;
+mod udp;

@@ -23,6 +23,12 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
                 }
                 let greedy_tcp = flow.size_bytes.is_none() && way_is_tcp(&flow.transport);
                 flow.workload = if greedy_tcp { from(workload) } else { None };
+                if !flow.transport.is_acknowledged() {
+                    let paced =
+                        json!({"kind": "paced", "rate_bps": 5_000_000, "message_bytes": 700});
+                    (flow.workload, flow.size_bytes) = (from(paced), None);
+                    flow.cca.clear();
+                }
                 let mut counts = (plan.links.len(), plan.ack_links.len());
                 // Without a link nothing bounds what is sent.
                 if goes_up && counts.1 > 0 {
@@ -139,7 +145,10 @@ fn any_qdisc() -> impl Strategy<Value = Value> {
 fn any_stage() -> impl Strategy<Value = Value> {
     (0..12, 0u64..50_000_000, 0u64..30 * MS, 1u32..20, any::<bool>()).prop_map(
         |(kind, ppb, ns, n, on)| match kind {
-            0 => json!({"kind": "delay", "ns": ns}),
+            0 if on => json!({"kind": "delay", "ns": ns}),
+            0 => json!({
+                "kind": "delay", "ns": ns, "slot": {"min_ns": ns / 8, "max_ns": 1 + ns / 4, "packets": n, "bytes": 40_000},
+            }),
             1 => json!({
                 "kind": "delay", "ns": ns, "steps": [[0, ns], [300 * MS, ns / 2]], "repeat_ns": 600 * MS,
                 "jitter": {"distribution": if on { "normal" } else { "pareto" }, "spread_ns": ns / 3, "reorder": on},
@@ -161,6 +170,10 @@ fn any_stage() -> impl Strategy<Value = Value> {
                 "kind": "loss", "model": "schedule", "steps": [[0, ppb], [400 * MS, 1_000_000_000], [450 * MS, 0]],
                 "repeat_ns": if on { Some(1000 * MS) } else { None },
             }),
+            7 if on => json!({"kind": "loss", "model": "windows", "windows": [
+                {"from_ns": ns, "to_ns": ns + 50 * MS, "ppb": 1_000_000_000, "packets": n},
+                {"from_ns": 500 * MS, "to_ns": 700 * MS, "ppb": 10 * ppb, "packets": null},
+            ]}),
             7 => json!({"kind": "duplicate", "ppb": ppb}),
             8 => json!({"kind": "corrupt", "ppb": ppb}),
             9 => json!({"kind": "thin", "every": n, "hold_ns": ns / 4}),
@@ -179,6 +192,7 @@ fn any_transport() -> impl Strategy<Value = Value> {
             "handshake": handshake, "initial_rtt_ns": 100 * MS,
         })),
         1 => (1200u32..=1448).prop_map(|bytes| json!({"kind": "quinn", "datagram_bytes": bytes})),
+        1 => Just(json!({"kind": "udp", "ecn": "ect1"})),
     ]
 }
 

@@ -59,7 +59,7 @@ fn one_flow_over_buffer_and_loss(cca: &str) -> String {
                 table,
                 "{buffer:<8} {loss:>7} {:>16.2} {:>11.3} {:>9.2} {:>10.2}",
                 flow.goodput_mbps,
-                flow.retrans_rate * 100.0,
+                flow.retrans_rate.unwrap_or(0.0) * 100.0,
                 flow.srtt_mean_ms.unwrap_or(0.0),
                 summary.link.queue_mean_ms,
             );
