@@ -212,7 +212,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         initial_sample,
         packet_threshold: packet_threshold.unwrap_or(default.packet_threshold),
         adaptive_thresholds,
-        initial_window: initial_window.unwrap_or(default.initial_window),
+        initial_window: initial_window.unwrap_or(host.initial_window),
         clock: clock_ns.map_or(default.clock, Span::from_ns),
         clock_offset: clock_offset_ns.map_or(default.clock_offset, Span::from_ns),
         poll: poll_ns.map_or(default.poll, Span::from_ns),
@@ -312,6 +312,7 @@ fn host_config(host: &plan::Host, flow: &plan::Flow, limits: memory::Limits) -> 
         ecn: host.ecn,
         nodelay: host.nodelay,
         slow_start_after_idle: host.slow_start_after_idle,
+        initial_window: host.initial_window,
         rcvbuf: (host.rcvbuf_initial_bytes(), limits.rcvbuf_of(host)),
         sndbuf: limits.sndbuf_of(host),
         // A greeting is one write; a transfer that is smaller is one, too.

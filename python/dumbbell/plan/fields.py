@@ -91,6 +91,7 @@ class Host(View, frozen=True, kw_only=True):
     arp: bool = False
     nodelay: bool = True
     slow_start_after_idle: bool = True
+    initial_window: Count = 10
     shared_receiver: bool = True
     shared_processor: bool = True
     traffic: str = "auto"

@@ -16,7 +16,7 @@ from dumbbell.errors import ScenarioError, together, wrong
 from dumbbell.scenario import arrivals, recorded, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import EXTRA, Flow, Limits, Path, Record, Scenario
-from dumbbell.scenario.host import Host
+from dumbbell.scenario.host import INITIAL_WINDOW, Host
 from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
@@ -307,6 +307,8 @@ def _host(host: Host) -> HostPlan:
         name: getattr(host, _SHARED[name]) == "one" if name in _SHARED else getattr(host, name.removesuffix("_bytes"))
         for name in HostPlan.__annotations__
     }
+    if host.initial_window == INITIAL_WINDOW:
+        del hosts["initial_window"]
     return hosts  # type: ignore[no-any-return]
 
 
@@ -394,14 +396,18 @@ class _Flows(NamedTuple):
         return [{**planned, "start_ns": start} for start in starts]
 
     def _check_hosts(self) -> None:
-        """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries."""
+        """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries, and for two initial windows."""
         flow = self.flow
-        if flow.transport.FORM != "quinn" or flow.host is None:
+        if flow.host is None:
             return
-        for name in flow.host.plan():
-            if name not in ("hz", "ecn"):
+        given = flow.host.initial_window
+        if given is not None and getattr(flow.transport, "initial_window", None) is not None:
+            accepted = "one initial window: that of flow.transport, or that of flow.host"
+            raise wrong(f"{self.at}.host.initial_window", given, accepted)
+        for name in flow.host.plan() if flow.transport.FORM == "quinn" else ():
+            if name not in ("hz", "ecn", "initial_window"):
                 written = name.removesuffix("_bytes")
-                accepted = "hz and ecn only with transport quinn, which has no TCP below it"
+                accepted = "hz, ecn and initial_window only with transport quinn, which has no TCP below it"
                 raise wrong(f"{self.at}.host.{written}", raw_at(flow.host, written), accepted)
 
     def facts(self) -> Facts:

@@ -1,7 +1,7 @@
 //! Flows in a plan: controller, routes, times, application.
 
 use super::stage::{LinkNumber, Stage};
-use super::{check, check_hz, PlanError};
+use super::{check, check_hz, check_initial_window, PlanError};
 use net::host::{EcnMode, HostQdisc, Nic};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,6 +105,9 @@ pub struct FlowHost {
     /// Send buffer at most, bytes; 0: large enough for anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sndbuf_bytes: Option<u64>,
+    /// Window at the start of the connection, segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
 }
 
 /// What carries a flow.
@@ -144,7 +147,7 @@ pub enum Transport {
         /// The thresholds of loss detection grow with each loss that proves spurious.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         adaptive_thresholds: bool,
-        /// Window at the start, packets; `null`: 10.
+        /// Window at the start, packets; `null`: that of the host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         initial_window: Option<u32>,
         /// What the sender's clock counts in, ns; `null`: it is exact.
@@ -271,6 +274,8 @@ impl Flow {
         check(start < stop, &key("start_ns"), start, "before stop_ns")?;
         check(stop <= duration_ns, &key("stop_ns"), stop, "at most duration_ns")?;
         self.host.hz.map_or(Ok(()), |hz| check_hz(&key("host.hz"), hz))?;
+        let window = self.host.initial_window;
+        window.map_or(Ok(()), |one| check_initial_window(&key("host.initial_window"), one))?;
         check(self.size_bytes != Some(0), &key("size_bytes"), 0, "at least 1")?;
         check(
             self.size_bytes.is_none_or(|s| s < 1 << 42),

@@ -197,6 +197,7 @@ fn config(options: &Options) -> HostConfig {
         delayed_ack: options.delayed_ack,
         rcvbuf: options.rcvbuf,
         sndbuf: options.sndbuf,
+        initial_window: options.initial_window,
         rcvlowat: options.rcvlowat,
         rmem_max: options.rmem_max,
         ..HostConfig::default()

@@ -1,6 +1,7 @@
 //! What one acknowledgement does, in the order of `tcp_ack` (net/ipv4/tcp_input.c).
 
 use super::super::ack_state::{flag, AckState};
+use super::super::config::INIT_CWND;
 use super::super::ecn::AceProgress;
 use super::super::recovery::rack;
 use super::super::recovery::scoreboard::sample_delivery;
@@ -62,12 +63,16 @@ impl Sender {
         }
         // The answer to the first SYN shows that timeouts since were spurious (`tcp_try_undo_spurious_syn`).
         let is_lost = self.syn.retries > 1 && ack.ts_ecr != self.syn.first_ts_val;
-        let cwnd = if is_lost { 1 } else { 10 };
+        let cwnd = if is_lost { 1 } else { self.config.initial_window };
         if !self.sk.has_cong_control() {
-            // The SYN-ACK is processed with what timeouts left of the window (`tcp_enter_loss`), and gives the first pacing
-            // rate; the window starts after that (`tcp_rcv_synsent_state_process`). A listener's is the other way round.
-            let is_cut = self.syn.retries > 0 && !self.syn.is_answer;
-            self.sk.snd_cwnd = if is_cut { 1 } else { cwnd };
+            // The SYN-ACK is processed with the socket's first window (`tcp_init_sock`), or what timeouts left of it
+            // (`tcp_enter_loss`), and gives the first pacing rate; the route's window starts after that
+            // (`tcp_rcv_synsent_state_process`). A listener's is the other way round.
+            self.sk.snd_cwnd = match (self.syn.is_answer, self.syn.retries) {
+                (true, _) => cwnd,
+                (false, 0) => INIT_CWND,
+                (false, _) => 1,
+            };
             self.update_pacing_rate();
         }
         self.sk.snd_cwnd = cwnd;

@@ -1,7 +1,6 @@
 //! What the application does: writes, pauses, closes (`tcp_sendmsg_locked`, `tcp_push`, `tcp_skb_entail` in
 //! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
 
-use super::super::cwnd_use::INIT_CWND;
 use super::super::limits::Limit;
 use super::super::send_buffer::{Queued, SendBuffer};
 use super::output::{buffer_segs, Push};
@@ -335,7 +334,7 @@ impl Sender {
         self.sk.snd_ssthresh = self.recovery.current_ssthresh(&self.sk);
         let sk = &mut self.sk;
         sk.note_own_cwnd();
-        let restart = INIT_CWND.min(sk.snd_cwnd);
+        let restart = self.config.initial_window.min(sk.snd_cwnd);
         let rto = sk.icsk_rto as i32;
         let mut left = idle - rto;
         while left > 0 && sk.snd_cwnd > restart {
