@@ -74,6 +74,10 @@ fn check_flow(plan: &Plan, i: usize, flow: &Flow) -> Result<(), EmuError> {
     }
     // Our controllers count in ticks of their own inside quinn.
     let hz = flow.host.hz.filter(|_| !quinn::carries(flow));
+    if let Some(receiver) = flow.receiver {
+        let wanted = "none: the kernel's receiver keeps the rules; --on sim has others";
+        return refuse(format!("flow[{i}].receiver"), receiver.name(), wanted);
+    }
     // These are of a flow's route.
     let host = FlowHost { ecn: None, initial_window: None, hz, ..flow.host };
     if host != FlowHost::default() || flow.host.ecn == Some(EcnMode::Accurate) {

@@ -168,8 +168,20 @@ fn tcp_ends(plan: &Plan, i: usize, controller: Controller, limits: memory::Limit
         sender.sk.set_record_events();
     }
     connect(&mut sender.sk, plan, i);
-    let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback);
+    let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback)
+        .misbehaving(p.receiver.map(misconduct), stream.segments);
     Ends::Tcp(Box::new(sender), Box::new(receiver))
+}
+
+/// What a receiver of the plan does in terms of the transport.
+fn misconduct(receiver: plan::Receiver) -> tcp::Misconduct {
+    match receiver {
+        plan::Receiver::AckDivision { pieces } => tcp::Misconduct::DividesAcks { pieces },
+        plan::Receiver::OptimisticAcks { ahead } => {
+            tcp::Misconduct::AcknowledgesAhead { segments: ahead }
+        }
+        plan::Receiver::DupackSpoofing { copies } => tcp::Misconduct::RepeatsAcks { copies },
+    }
 }
 
 fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {

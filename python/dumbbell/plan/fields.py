@@ -74,6 +74,7 @@ class Flow(View, frozen=True, kw_only=True):
     workload: Any = None
     max_rate_bps: Count | None = None
     host: dict[str, bool | int | str] = field(default_factory=dict)
+    receiver: Any = None
 
 
 class Host(View, frozen=True, kw_only=True):

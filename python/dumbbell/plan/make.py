@@ -19,6 +19,7 @@ from dumbbell.scenario.file import EXTRA, Flow, Limits, Path, Record, Scenario
 from dumbbell.scenario.host import INITIAL_WINDOW, Host
 from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
+from dumbbell.scenario.receivers import OptimisticAcks, Receiver
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
 from dumbbell.scenario.workloads import Probes
 
@@ -327,7 +328,7 @@ class _Flows(NamedTuple):
     def probes(self, name: str, number: int, every: int) -> list[ProbePlan]:
         """Its series of probes: `count` of them."""
         flow, route = self.flow, self._route()
-        for key in ("cca", "size", "arrivals", "transport", "max_rate", "host", "preset", "params"):
+        for key in ("cca", "size", "arrivals", "transport", "max_rate", "host", "receiver", "preset", "params"):
             if is_written(flow, key):
                 raise wrong(f"{self.at}.{key}", raw_at(flow, key), "no such key next to probes, which are datagrams")
         probe: ProbePlan = {
@@ -388,12 +389,24 @@ class _Flows(NamedTuple):
         }
         if flow.direction == "up":
             planned["direction"] = "up"
+        if flow.receiver is not None:
+            planned["receiver"] = self._receiver(flow.receiver)
         if flow.arrivals is not None:
             arrived = arrivals.expand(
                 flow.arrivals, starts[0], planned["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
             )
             return [{**planned, "start_ns": start, "size_bytes": size} for start, size in arrived]
         return [{**planned, "start_ns": start} for start in starts]
+
+    def _receiver(self, receiver: Receiver) -> dict[str, Any]:
+        """Its misbehaving receiver; raises ScenarioError where its transport or its application excludes that."""
+        flow, at = self.flow, f"{self.at}.receiver"
+        if flow.transport.FORM != "tcp":
+            raise wrong(at, raw_at(flow, "receiver"), "none with QUIC, whose acknowledgements name packets")
+        if isinstance(receiver, OptimisticAcks) and flow.workload is not None:
+            accepted = "a transfer without workload: a message whose parts are missing has no end"
+            raise wrong(at, raw_at(flow, "receiver"), accepted)
+        return receiver.plan()
 
     def _check_hosts(self) -> None:
         """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries, and for two initial windows."""
@@ -429,6 +442,7 @@ class _Flows(NamedTuple):
             "" if flow.stop is None else f"until {_close(units.span_text(flow.stop))}",
             application,
             "via " + "+".join(flow.via) if is_written(flow, "via") else "",
+            "" if flow.receiver is None else flow.receiver.FORM.replace("_", " "),
             flow.preset or "",
             " ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
             "" if flow.host is None else " ".join(f"{name}={value}" for name, value in flow.host.plan().items()),

@@ -139,6 +139,8 @@ class FlowPlan(TypedDict):
     """Upper bound of the pacing rate, bit/s of payload."""
     host: FlowHostPlan
     """How its hosts differ from the plan's."""
+    receiver: NotRequired[Settings]
+    """How its receiver breaks the rules of TCP; None: it does not."""
 
 
 class HostPlan(TypedDict):

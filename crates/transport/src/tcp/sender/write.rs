@@ -376,7 +376,8 @@ impl Sender {
     #[inline]
     pub(super) fn window_left(&self) -> u64 {
         let (una, nxt) = self.window();
-        u64::from(self.sk.snd_wnd).saturating_sub(self.supply.bytes_in_flight(una, nxt))
+        let end = u64::from(self.sk.snd_wnd) + u64::from(self.acked_part());
+        end.saturating_sub(self.supply.bytes_in_flight(una, nxt))
     }
 
     /// Whether the receive window takes the next segment (`tcp_snd_wnd_test`).
