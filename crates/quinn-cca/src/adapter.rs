@@ -155,8 +155,7 @@ impl Factory {
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let ca = (self.make)();
-        let state =
-            State::new(ca, self.hz, self.seed, now, current_mtu, self.initial_window);
+        let state = State::new(ca, self.hz, self.seed, now, current_mtu, self.initial_window);
         let shared = Arc::new(Shared::new(state));
         let mut made = self.made.0.lock().unwrap_or_else(PoisonError::into_inner);
         *made = Some(Arc::clone(&shared));

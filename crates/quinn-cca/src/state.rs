@@ -55,14 +55,7 @@ pub struct State {
 
 impl State {
     /// `window` is that of the start, packets.
-    pub fn new(
-        ca: Controller,
-        hz: u32,
-        seed: u64,
-        now: Instant,
-        mtu: u16,
-        window: u32,
-    ) -> State {
+    pub fn new(ca: Controller, hz: u32, seed: u64, now: Instant, mtu: u16, window: u32) -> State {
         let mut sk = TcpSock::new();
         ca.attach(&mut sk, hz, seed);
         sk.mss_cache = mtu.into();

@@ -19,7 +19,7 @@ from dumbbell.scenario.file import EXTRA, Flow, Limits, Path, Record, Scenario
 from dumbbell.scenario.host import INITIAL_WINDOW, Host
 from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
-from dumbbell.scenario.receivers import OptimisticAcks, Receiver
+from dumbbell.scenario.receivers import OptimisticAcks
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
 from dumbbell.scenario.workloads import Probes
 
@@ -389,8 +389,8 @@ class _Flows(NamedTuple):
         }
         if flow.direction == "up":
             planned["direction"] = "up"
-        if flow.receiver is not None:
-            planned["receiver"] = self._receiver(flow.receiver)
+        if receiver := self._receiver():
+            planned["receiver"] = receiver
         if flow.arrivals is not None:
             arrived = arrivals.expand(
                 flow.arrivals, starts[0], planned["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
@@ -398,15 +398,16 @@ class _Flows(NamedTuple):
             return [{**planned, "start_ns": start, "size_bytes": size} for start, size in arrived]
         return [{**planned, "start_ns": start} for start in starts]
 
-    def _receiver(self, receiver: Receiver) -> dict[str, Any]:
-        """Its misbehaving receiver; raises ScenarioError where its transport or its application excludes that."""
+    def _receiver(self) -> dict[str, Any]:
+        """Its receiver, if it misbehaves; raises ScenarioError where its transport or its application excludes that."""
         flow, at = self.flow, f"{self.at}.receiver"
-        if flow.transport.FORM != "tcp":
+        planned = flow.receiver.plan()
+        if planned and flow.transport.FORM != "tcp":
             raise wrong(at, raw_at(flow, "receiver"), "none with QUIC, whose acknowledgements name packets")
-        if isinstance(receiver, OptimisticAcks) and flow.workload is not None:
+        if isinstance(flow.receiver, OptimisticAcks) and flow.workload is not None:
             accepted = "a transfer without workload: a message whose parts are missing has no end"
             raise wrong(at, raw_at(flow, "receiver"), accepted)
-        return receiver.plan()
+        return planned
 
     def _check_hosts(self) -> None:
         """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries, and for two initial windows."""
@@ -442,7 +443,7 @@ class _Flows(NamedTuple):
             "" if flow.stop is None else f"until {_close(units.span_text(flow.stop))}",
             application,
             "via " + "+".join(flow.via) if is_written(flow, "via") else "",
-            "" if flow.receiver is None else flow.receiver.FORM.replace("_", " "),
+            flow.receiver.FORM.replace("_", " ") if flow.receiver.plan() else "",
             flow.preset or "",
             " ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
             "" if flow.host is None else " ".join(f"{name}={value}" for name, value in flow.host.plan().items()),

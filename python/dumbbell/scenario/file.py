@@ -240,11 +240,11 @@ class Flow(Table):
         "settings of its hosts that differ from [host]: ecn, qdisc, tso, nic, gro, hz, rcvbuf, sndbuf, initial_window",
         default=None,
     )
-    receiver: Key[str | Receiver | dict[str, Any] | list[Any] | None, Receiver | None] = key(
+    receiver: Key[str | Receiver | dict[str, Any] | list[Any], Receiver] = key(
         Forms(Receiver, words=True),
-        'how its receiver breaks the rules of TCP: "ack_division", "optimistic_acks" or "dupack_spoofing", also as a'
-        " table with a number; default: it keeps them",
-        default=None,
+        'whether its receiver keeps the rules of TCP, or breaks them: "ack_division", "optimistic_acks" or'
+        ' "dupack_spoofing", also as a table with a number; in the simulator',
+        default="honest",
     )
     preset: MaybeWord = key(
         NAME,

@@ -1,4 +1,4 @@
-"""Receivers of flows that break the rules of TCP (RFC 9743 section 7.6)."""
+"""Receivers of flows, which may break the rules of TCP (RFC 9743 section 7.6)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,21 @@ if TYPE_CHECKING:
 
 
 class Receiver(Variant):
-    """A receiver that acknowledges otherwise than TCP says, to be sent more (docs/models/tcp.md); in the simulator."""
+    """A receiver, which may acknowledge otherwise than TCP says, to be sent more (docs/models/tcp.md)."""
 
     AT = "flow.receiver"
 
     @abstractmethod
     def plan(self) -> dict[str, Any]:
         """Build the part of the plan that the engine takes."""
+
+
+class Honest(Receiver, form="honest"):
+    """It acknowledges as TCP says."""
+
+    def plan(self) -> dict[str, Any]:
+        """Build the part of the plan that the engine takes: none."""
+        return {}
 
 
 class AckDivision(Receiver, form="ack_division"):

@@ -344,7 +344,12 @@ impl Flow {
         check(is_tcp, at, receiver.name(), "none with QUIC: it is TCP's")?;
         let lacks = matches!(receiver, Receiver::OptimisticAcks { .. });
         let takes = !(lacks && self.workload.is_some());
-        check(takes, at, receiver.name(), "a transfer: messages whose parts are missing have no end")
+        check(
+            takes,
+            at,
+            receiver.name(),
+            "a transfer: messages whose parts are missing have no end",
+        )
     }
 
     fn check_application(&self, at: &str) -> Result<(), PlanError> {

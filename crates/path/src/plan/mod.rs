@@ -7,9 +7,7 @@ mod probe;
 mod stage;
 mod traffic;
 
-pub use flow::{
-    Direction, Duration, Flow, FlowHost, Receiver, Transport, Workload, QUINN_PREFIX,
-};
+pub use flow::{Direction, Duration, Flow, FlowHost, Receiver, Transport, Workload, QUINN_PREFIX};
 pub use link::{Link, Trace};
 pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;

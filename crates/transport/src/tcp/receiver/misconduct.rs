@@ -166,14 +166,7 @@ impl Receiver {
 
     /// The bytes from `prior` on in so many pieces, the last with all that `ack` says; each leaves the end of the window
     /// where it is.
-    fn divide(
-        &self,
-        ack: TcpAck,
-        prior: (u32, u64),
-        pieces: u32,
-        ecn: u8,
-        out: &mut Vec<Ack>,
-    ) {
+    fn divide(&self, ack: TcpAck, prior: (u32, u64), pieces: u32, ecn: u8, out: &mut Vec<Ack>) {
         let end = self.stats.delivered_bytes;
         let (mut seq, mut at) = prior;
         for piece in 1..u64::from(pieces) {
