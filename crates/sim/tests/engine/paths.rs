@@ -3,7 +3,7 @@
 use crate::plans::{any_plan, MS};
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sim::plan::{Direction, Flow, Plan, Stage};
+use sim::plan::{Direction, Flow, Plan, Receiver, Stage};
 
 /// Any plan whose links, routes, transports and applications are of any kind.
 pub fn any_path() -> impl Strategy<Value = Plan> {
@@ -23,6 +23,10 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
                 }
                 let greedy_tcp = flow.size_bytes.is_none() && way_is_tcp(&flow.transport);
                 flow.workload = if greedy_tcp { from(workload) } else { None };
+                let lacks = matches!(flow.receiver, Some(Receiver::OptimisticAcks { .. }));
+                if lacks && flow.workload.is_some() || !way_is_tcp(&flow.transport) {
+                    flow.receiver = None;
+                }
                 let mut counts = (plan.links.len(), plan.ack_links.len());
                 // Without a link nothing bounds what is sent.
                 if goes_up && counts.1 > 0 {

@@ -6,7 +6,8 @@
 
 use super::gro::Run;
 use super::Receiver;
-use net::{Ack, TcpAck};
+use net::{Ack, Frame, Packet, TcpAck};
+use units::Time;
 
 /// Ranges that may still come; older ones are missing for good.
 const MISSING_MAX: usize = 100_000;
@@ -33,7 +34,7 @@ pub struct Misbehaving {
     promised: u32,
     /// Segments that came since the sender has shown at last that it did not take a promise.
     came: u32,
-    /// Segments that were acknowledged and have not come, in ranges, and their bytes, full ones where nothing is known.
+    /// Segments that were acknowledged and have not come, in ranges, and their bytes: those of full ones.
     missing: Vec<(u32, u32)>,
     missing_bytes: u64,
 }
@@ -89,6 +90,7 @@ impl Receiver {
     #[must_use]
     pub fn misbehaving(mut self, how: Option<Misconduct>, segments: u32) -> Receiver {
         self.config.delayed_ack &= how.is_none();
+        self.config.gro &= how.is_none();
         self.misbehaving = how.map(|how| Box::new(Misbehaving::new(how, segments)));
         self
     }
@@ -103,6 +105,19 @@ impl Receiver {
         self.misbehaving.as_ref().map_or(0, |one| one.missing_bytes)
     }
 
+    /// Whether nothing is missing of what was acknowledged.
+    #[cold]
+    pub(super) fn has_all(&self) -> bool {
+        self.misbehaving.as_ref().is_none_or(|one| one.missing.is_empty())
+    }
+
+    /// The segments of a super-packet, one by one.
+    #[cold]
+    pub(super) fn take_singly(&mut self, now: Time, packet: &Packet, out: &mut Vec<Ack>) {
+        self.stats.packets -= u64::from(packet.segments());
+        (0..packet.segments()).for_each(|i| self.on_packet(now, &packet.frame(i), out));
+    }
+
     /// What is missing before `seq` is taken as read; says whether that is done here.
     #[cold]
     pub(super) fn skip_to(&mut self, seq: u32) -> bool {
@@ -112,7 +127,8 @@ impl Receiver {
         let bytes = self.extent.bytes_up_to(seq);
         let skipped = bytes - self.stats.delivered_bytes;
         if own.missing.len() == MISSING_MAX {
-            own.missing.drain(..MISSING_MAX / 2);
+            // One stays, so that what is missing for good is not forgotten.
+            own.missing.drain(1..MISSING_MAX / 2);
         }
         own.missing.push((self.rcv_nxt, seq));
         own.missing_bytes += skipped;
@@ -123,14 +139,14 @@ impl Receiver {
         true
     }
 
-    /// Segments came that are acknowledged: some of them may be missing, the others show that the sender has not taken what
-    /// was promised.
+    /// A segment came that is acknowledged: it was missing, or shows that the sender has not taken what was promised.
     #[cold]
     pub(super) fn take_late(&mut self, run: Run) {
         let Some(own) = self.misbehaving.as_deref_mut() else { return };
-        let came = (run.first.seq..run.first.seq + run.count).filter(|&seq| own.fill(seq)).count();
-        own.missing_bytes -= came as u64 * u64::from(run.first.len);
-        if came == 0 {
+        if own.fill(run.first.seq) {
+            // A short one stays missing with what it was taken to have and has not, for the bytes before the ones after it.
+            own.missing_bytes -= u64::from(run.first.len);
+        } else {
             own.came = 0;
         }
     }

@@ -143,6 +143,9 @@ impl Receiver {
         }
         let count = packet.segments();
         self.stats.packets += u64::from(count);
+        if count > 1 && self.misbehaving.is_some() {
+            return self.take_singly(now, packet, out);
+        }
         if self.config.gro || count > 1 {
             return self.merge(now, Run::of(packet, self.config.mss), out);
         }
@@ -274,7 +277,7 @@ impl Receiver {
 
     /// Whether the whole of a finite stream arrived.
     pub fn is_complete(&self) -> bool {
-        self.extent.is_whole(self.stats.delivered_bytes) && self.missing_bytes() == 0
+        self.extent.is_whole(self.received_bytes()) && self.has_all()
     }
 
     /// A packet of the handshake, or one without data, as a SYN is; says whether it has data.
