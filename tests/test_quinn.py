@@ -99,7 +99,10 @@ def test_samples_have_windows_in_datagrams_and_quinns_pacing(made: dumbbell.Resu
         ('[[flow]]\ncca = "quinn:bbr"\n', r'flow\[0\]\.cca: got "quinn:bbr", wanted this controller with transport'),
         (FLOW + 'cca = "quinn:vegas"\n', r'flow\[0\]\.cca: got "quinn:vegas", wanted one of: .*"quinn:newreno"'),
         (FLOW + 'cca = "quinn:bbr"\nparams = { beta = 1 }\n', r"flow\[0\]\.params\.beta: .*quinn:bbr has none"),
-        (FLOW + 'cca = "cubic"\nhost = { sndbuf = "1MB" }\n', r"flow\[0\]\.host\.sndbuf: .*hz and ecn only"),
+        (
+            FLOW + 'cca = "cubic"\nhost = { sndbuf = "1MB" }\n',
+            r"flow\[0\]\.host\.sndbuf: .*hz, ecn and initial_window only",
+        ),
         (
             FLOW + 'cca = "cubic"\nworkload = { kind = "on_off", on = "1s", off = "1s" }\n',
             r"flow\[0\]\.workload: .*with a rate",

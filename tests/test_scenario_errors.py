@@ -23,7 +23,7 @@ MISSING_BUFFER = (
 
 CASES = [
     ({"flow": '[{ cca = "cubic" }, { ccaa = "bbr" }]'},
-     "flow[1].ccaa: unknown key, wanted one of: name, cca, direction, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, host, preset, params; did you mean \"cca\"?"),
+     "flow[1].ccaa: unknown key, wanted one of: name, cca, direction, count, rtt, start, spacing, stop, size, workload, arrivals, transport, via, loss, jitter, impair, max_rate, host, receiver, preset, params; did you mean \"cca\"?"),
     ({"durration": '"1s"'}, "durration: unknown key, wanted one of: name, duration, seed, repetitions, together, path, link, host, flow, measure, record, limits, expect; did you mean \"duration\"?"),
     ({"host": '{ start_jitter = "1h" }'}, 'host.start_jitter: got "1h", wanted at most the duration (10 s), after which no flow can start'),
     ({"path.rate": "40"}, 'path.rate: got 40, wanted a rate with its unit, such as "40Mbps" (bps, kbps, Mbps, Gbps or kbit/s, Mbit/s, Gbit/s); did you mean "40Mbps"?'),

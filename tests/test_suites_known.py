@@ -59,6 +59,33 @@ def grades(place: str, candidate: str, store: Path, *overrides: str) -> dict[str
     }
 
 
+# rfc9743, 7.6: misbehaving receivers (Savage et al., 1999)
+
+
+def test_divided_and_repeated_acks_gain_nothing_with_linuxs_counting(store: Path) -> None:
+    for candidate in ("reno", "cubic", "bbr", "bbr3"):
+        said = grades("rfc9743/7.6-acks", candidate, store, "repetitions=2", "duration=40s")
+        assert "fail" not in said.values(), (candidate, said)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "ahead", "share", "loss"),
+    [
+        ("reno", 0, (0, 0.03), (0.6, 0.7)), ("cubic", 0, (0, 0.03), (0.6, 0.7)), ("bbr", 0, (0, 0.03), (0.6, 0.7)),
+        ("bbr3", 0, (0, 0.03), (0.6, 0.7)), ("reno", 10, (0, 0.03), (0.6, 0.7)), ("bbr", 10, (0.65, 0.9), (0, 0.01)),
+        ("bbr3", 10, (0.65, 0.9), (0, 0.01)),
+    ],
+)  # fmt: skip
+def test_hidden_losses_take_the_link_from_a_rival_and_a_round_trip_that_is_too_short_does_not(
+    candidate: str, ahead: int, share: tuple[float, float], loss: tuple[float, float]
+) -> None:
+    receiver = f'flow[1].receiver={{ kind = "optimistic_acks", ahead = {ahead} }}'
+    one = run("rfc9743/7.6-optimistic-acks", f"flow[1].cca={candidate}", receiver, "repetitions=1", "duration=40s")
+    rival, candidate_mbps = mbps(one, 0), mbps(one, 1)
+    assert share[0] <= rival / (rival + candidate_mbps) <= share[1]
+    assert loss[0] <= metrics.loss_rate(one, one.plan.window) <= loss[1]
+
+
 # nsperf
 
 

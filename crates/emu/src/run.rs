@@ -74,9 +74,15 @@ fn check_flow(plan: &Plan, i: usize, flow: &Flow) -> Result<(), EmuError> {
     }
     // Our controllers count in ticks of their own inside quinn.
     let hz = flow.host.hz.filter(|_| !quinn::carries(flow));
-    let host = FlowHost { ecn: None, hz, ..flow.host };
+    if let Some(receiver) = flow.receiver {
+        let wanted = "none: the kernel's receiver keeps the rules; --on sim has others";
+        return refuse(format!("flow[{i}].receiver"), receiver.name(), wanted);
+    }
+    // These are of a flow's route.
+    let host = FlowHost { ecn: None, initial_window: None, hz, ..flow.host };
     if host != FlowHost::default() || flow.host.ecn == Some(EcnMode::Accurate) {
-        let wanted = "ecn, on or off, alone: all senders are one host; --on sim allows more";
+        let wanted =
+            "ecn, on or off, and initial_window alone: all senders are one host; --on sim allows more";
         return refuse(format!("flow[{i}].host"), "settings of its own", wanted);
     }
     let is_netcat = plan.host.traffic == plan::Traffic::Netcat && !quinn::carries(flow);

@@ -185,7 +185,7 @@ fn zeros(path: &Path, flow: &Flow) -> Result<PathBuf, EmuError> {
 ///
 /// Where only some flows ask for ECN, these do so by their route, too. A controller that lives on ECN sends SYNs that are
 /// ECN-capable themselves: a host accepts ECN from one only if its own controller, by its route back, needs it
-/// (`tcp_ecn_create_request`), so that such a flow has its controller at both ends.
+/// (`tcp_ecn_create_request`), so that such a flow has its controller at both ends. The route has the window at the start, too.
 fn choose_by_route(plan: &Plan, hosts: &Hosts, i: usize, cca: &str) -> Result<(), EmuError> {
     let ends = hosts.ends(plan, i);
     let [own, to] = ends.map(|end| end.address.to_string());
@@ -193,6 +193,8 @@ fn choose_by_route(plan: &Plan, hosts: &Hosts, i: usize, cca: &str) -> Result<()
     if ::hosts::asks_for_ecn(plan, i) {
         route.extend(["features", "ecn"]);
     }
+    let window = plan.host_of(i).initial_window.to_string();
+    route.extend(["initcwnd", &window]);
     ends[0].netns.run("ip", &route)?;
     let name = &plan.flows[i].cca;
     if ::hosts::needs_ecn(name) {

@@ -304,7 +304,8 @@ pub struct TcpAck {
     pub ece: bool,
     /// Accurate ECN: the ACE field, AE, CWR and ECE as bits 2, 1 and 0 (RFC 9768); 0 without it.
     pub ace: u8,
-    /// Half-open ranges of segments, most recent first.
+    /// Half-open ranges of segments, most recent first. The end of a third one that does not count is
+    /// [`TcpAck::part`].
     pub sacks: [(u32, u32); 3],
 }
 
@@ -316,6 +317,39 @@ impl TcpAck {
     #[inline]
     pub fn sack_blocks(&self) -> &[(u32, u32)] {
         &self.sacks[..self.n_sacks as usize]
+    }
+
+    /// Bytes of the segment `ack` that are acknowledged: none but of a receiver that divides its acknowledgements.
+    #[inline]
+    pub fn part(&self) -> u32 {
+        match self.n_sacks {
+            0..=2 => self.sacks[2].1,
+            _ => 0,
+        }
+    }
+
+    /// The same acknowledging `bytes` of the segment `ack`, too.
+    ///
+    /// # Panics
+    /// When it has three SACK blocks.
+    #[must_use]
+    pub fn with_part(mut self, bytes: u32) -> TcpAck {
+        assert!(self.n_sacks < 3, "a part beside three SACK blocks");
+        self.sacks[2].1 = bytes;
+        self
+    }
+
+    /// The same for `cake` and others, which compare byte numbers: a short segment counts as a full one.
+    fn in_bytes(&self) -> PureAck {
+        let byte = |seq: u32| seq.wrapping_mul(MSS);
+        PureAck {
+            ack: byte(self.ack).wrapping_add(self.part()),
+            ts_val: self.ts_val,
+            ecn_flags: u8::from(self.ece) | self.ace,
+            is_dsack: self.is_dsack,
+            sacks: self.sacks.map(|(start, end)| (byte(start), byte(end))),
+            n_sacks: self.n_sacks,
+        }
     }
 }
 
@@ -431,14 +465,7 @@ impl Frame for Ack {
 
     fn pure_ack(&self) -> Option<PureAck> {
         match &self.body {
-            AckBody::Tcp(tcp) if self.kind == AckKind::Pure => Some(PureAck {
-                ack: tcp.ack,
-                ts_val: tcp.ts_val,
-                ecn_flags: u8::from(tcp.ece) | tcp.ace,
-                is_dsack: tcp.is_dsack,
-                sacks: tcp.sacks,
-                n_sacks: tcp.n_sacks,
-            }),
+            AckBody::Tcp(tcp) if self.kind == AckKind::Pure => Some(tcp.in_bytes()),
             AckBody::Tcp(_) | AckBody::Quic(_) | AckBody::Datagram { .. } => None,
         }
     }

@@ -32,6 +32,7 @@ pub struct Factory {
     make: Box<dyn Fn() -> Kernel + Send + Sync>,
     hz: u32,
     seed: u64,
+    initial_window: u32,
     made: Observer,
 }
 
@@ -57,7 +58,10 @@ pub struct View {
 ///
 /// A clone, which quinn makes when a path migrates, is the same controller and goes on with what it knows.
 #[derive(Clone)]
-pub struct Adapter(Arc<Shared>);
+pub struct Adapter {
+    shared: Arc<Shared>,
+    initial_window: u32,
+}
 
 struct Shared {
     state: Mutex<State>,
@@ -104,7 +108,13 @@ impl Factory {
 
     /// Connections get what `make` makes; whoever calls this has asked [`Factory::check`].
     pub fn new(make: impl Fn() -> Kernel + Send + Sync + 'static) -> Factory {
-        Factory { make: Box::new(make), hz: HZ, seed: 0, made: Observer::default() }
+        Factory {
+            make: Box::new(make),
+            hz: HZ,
+            seed: 0,
+            initial_window: INITIAL_WINDOW,
+            made: Observer::default(),
+        }
     }
 
     /// Can this controller do its work inside quinn?
@@ -130,6 +140,12 @@ impl Factory {
         Factory { hz, ..self }
     }
 
+    /// Window at the start, packets; 10 unless given.
+    #[must_use]
+    pub fn initial_window(self, packets: u32) -> Factory {
+        Factory { initial_window: packets, ..self }
+    }
+
     /// Looks into the controller that is made last.
     pub fn observer(&self) -> Observer {
         self.made.clone()
@@ -138,11 +154,12 @@ impl Factory {
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let state = State::new((self.make)(), self.hz, self.seed, now, current_mtu);
+        let ca = (self.make)();
+        let state = State::new(ca, self.hz, self.seed, now, current_mtu, self.initial_window);
         let shared = Arc::new(Shared::new(state));
         let mut made = self.made.0.lock().unwrap_or_else(PoisonError::into_inner);
         *made = Some(Arc::clone(&shared));
-        Box::new(Adapter(shared))
+        Box::new(Adapter { shared, initial_window: self.initial_window })
     }
 }
 
@@ -178,9 +195,9 @@ impl Pacing {
 
 impl Adapter {
     fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.0.lock();
+        let mut state = self.shared.lock();
         change(&mut state);
-        self.0.publish(&state);
+        self.shared.publish(&state);
     }
 }
 
@@ -197,7 +214,7 @@ impl Controller for Adapter {
         _app_limited: bool,
         _rtt: &RttEstimator,
     ) {
-        self.0.lock().on_ack(now, sent, bytes);
+        self.shared.lock().on_ack(now, sent, bytes);
     }
 
     fn on_end_acks(
@@ -225,11 +242,11 @@ impl Controller for Adapter {
     }
 
     fn window(&self) -> u64 {
-        self.0.window.load(Ordering::Relaxed)
+        self.shared.window.load(Ordering::Relaxed)
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let state = self.0.lock();
+        let state = self.shared.lock();
         let threshold = state.sk.snd_ssthresh;
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.window();
@@ -244,7 +261,7 @@ impl Controller for Adapter {
     }
 
     fn initial_window(&self) -> u64 {
-        u64::from(INITIAL_WINDOW) * u64::from(self.0.lock().sk.mss_cache)
+        u64::from(self.initial_window) * u64::from(self.shared.lock().sk.mss_cache)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// Minimum window of a controller that leaves it to the transport, packets (RFC 9002 section 7.2).
 const MIN_WINDOW: u32 = 2;
-/// Window at the start, packets (RFC 9002 section 7.2).
+/// Window at the start unless another is asked for, packets (RFC 9002 section 7.2).
 pub const INITIAL_WINDOW: u32 = 10;
 /// The kernel's flags of an acknowledgement of data (`FLAG_DATA_ACKED`, `FLAG_SND_UNA_ADVANCED`).
 const DATA_ACKED: i32 = 0x04 | 0x400;
@@ -54,7 +54,8 @@ pub struct State {
 }
 
 impl State {
-    pub fn new(ca: Controller, hz: u32, seed: u64, now: Instant, mtu: u16) -> State {
+    /// `window` is that of the start, packets.
+    pub fn new(ca: Controller, hz: u32, seed: u64, now: Instant, mtu: u16, window: u32) -> State {
         let mut sk = TcpSock::new();
         ca.attach(&mut sk, hz, seed);
         sk.mss_cache = mtu.into();
@@ -64,7 +65,7 @@ impl State {
         sk.sk_pacing_status = cca::SK_PACING_NEEDED;
         sk.snd_wnd = 1 << 30;
         sk.max_window = 1 << 30;
-        sk.snd_cwnd = INITIAL_WINDOW;
+        sk.snd_cwnd = window;
         // Linux counts the SYN as delivered: 0 means "no sample" to controllers.
         sk.delivered = 1;
         let mut state = State {

@@ -1,6 +1,6 @@
 //! Windows and samples after what quinn would tell, against values computed by hand.
 
-use crate::state::State;
+use crate::state::{State, INITIAL_WINDOW};
 use crate::{Factory, Unsuitable};
 use cca::{Controller, Module};
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ impl Path {
         let module = Module::find(name).expect("a built-in controller");
         let ca = Controller::new(module, &BTreeMap::new()).expect("no parameters");
         let now = Instant::now();
-        Path { state: State::new(ca, 1000, 1, now, MTU), now, sent: Vec::new() }
+        Path { state: State::new(ca, 1000, 1, now, MTU, INITIAL_WINDOW), now, sent: Vec::new() }
     }
 
     fn wait(&mut self, us: u64) {

@@ -17,8 +17,6 @@ use crate::watch::{Watch, Watched};
 pub(crate) const CID_LEN: usize = 8;
 /// Most that a stream holds of what was written, bytes: no run reaches it.
 const SEND_WINDOW: u64 = 1 << 60;
-/// Window at the start, datagrams (RFC 9002 section 7.2).
-const INITIAL_WINDOW: u64 = 10;
 
 /// quinn's own controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +56,8 @@ pub struct Config {
     pub datagram: u16,
     /// Packets carry ECT(0), and marks are answered.
     pub ecn: bool,
+    /// Window at the start, datagrams.
+    pub initial_window: u32,
     /// Most that leaves the sender, bit/s of datagrams.
     pub max_rate_bps: Option<u64>,
     /// Where a rate is set: a datagram that leaves late brings the next one forward by as much, at most half its gap
@@ -89,7 +89,7 @@ impl Own {
 /// The sender's transport, with what watches its controller.
 pub(crate) fn sender(config: &Config, cca: Cca, watch: &Watch) -> (TransportConfig, Observer) {
     let mut transport = transport(config);
-    let window = INITIAL_WINDOW * u64::from(config.datagram);
+    let window = u64::from(config.initial_window) * u64::from(config.datagram);
     let mut observer = Observer::default();
     match cca {
         Cca::Own(Own::NewReno) => {
@@ -113,7 +113,8 @@ pub(crate) fn sender(config: &Config, cca: Cca, watch: &Watch) -> (TransportConf
             let once = Mutex::new(Some(controller));
             let take = move || once.lock().unwrap_or_else(PoisonError::into_inner).take();
             let make = move || take().expect("a connection has one path");
-            let factory = Factory::new(make).hz(hz).seed(config.seed);
+            let factory =
+                Factory::new(make).hz(hz).seed(config.seed).initial_window(config.initial_window);
             observer = factory.observer();
             watched(&mut transport, Arc::new(factory), watch);
         }

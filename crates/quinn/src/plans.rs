@@ -56,9 +56,11 @@ fn refused<T>(i: usize, key: &str, said: String) -> Result<T, PlanError> {
 pub fn config(plan: &Plan, i: usize, seed: u64) -> Option<Config> {
     let flow = &plan.flows[i];
     let Transport::Quinn { datagram_bytes } = flow.transport else { return None };
+    let host = plan.host_of(i);
     Some(Config {
         datagram: datagram_bytes,
-        ecn: plan.host_of(i).ecn != EcnMode::Off,
+        ecn: host.ecn != EcnMode::Off,
+        initial_window: host.initial_window,
         max_rate_bps: flow.max_rate_bps,
         makes_up: false,
         seed,

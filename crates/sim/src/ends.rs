@@ -422,10 +422,16 @@ impl Ends {
         }
     }
 
-    /// Payload that the receiving application has got, in order.
+    /// Payload that the receiving application has got, in order; of a receiver that acknowledges what has not come, what
+    /// has.
     #[inline]
     pub fn delivered_bytes(&self) -> u64 {
-        receiver!(self, r => r.stats().delivered_bytes, q => q.pair.receiver.delivered_bytes(), u => u.delivered_bytes)
+        match self {
+            Ends::Tcp(_, r) => r.received_bytes(),
+            Ends::Quic(_, r) => r.stats().delivered_bytes,
+            Ends::Quinn(q) => q.pair.receiver.delivered_bytes(),
+            Ends::Udp(u) => u.delivered_bytes,
+        }
     }
 
     /// Acknowledgements without data that were sent.
@@ -447,9 +453,9 @@ impl Ends {
         };
         let (una, nxt) = sender.window();
         assert!(
-            una <= receiver.rcv_nxt() && receiver.rcv_nxt() <= nxt,
+            una <= receiver.promised() && receiver.rcv_nxt() <= nxt,
             "flow {flow}: acknowledged {una}, received {}, sent {nxt}",
-            receiver.rcv_nxt()
+            receiver.promised()
         );
     }
 }

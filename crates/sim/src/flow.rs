@@ -170,8 +170,20 @@ fn tcp_ends(plan: &Plan, i: usize, controller: Controller, limits: memory::Limit
         sender.sk.set_record_events();
     }
     connect(&mut sender.sk, plan, i);
-    let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback);
+    let receiver = tcp::Receiver::new(config, stream.segments, stream.last_len, feedback)
+        .misbehaving(p.receiver.map(misconduct), stream.segments);
     Ends::Tcp(Box::new(sender), Box::new(receiver))
+}
+
+/// What a receiver of the plan does in terms of the transport.
+fn misconduct(receiver: plan::Receiver) -> tcp::Misconduct {
+    match receiver {
+        plan::Receiver::AckDivision { pieces } => tcp::Misconduct::DividesAcks { pieces },
+        plan::Receiver::OptimisticAcks { ahead } => {
+            tcp::Misconduct::AcknowledgesAhead { segments: ahead }
+        }
+        plan::Receiver::DupackSpoofing { copies } => tcp::Misconduct::RepeatsAcks { copies },
+    }
 }
 
 fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
@@ -214,7 +226,7 @@ fn quic_ends(plan: &Plan, i: usize, controller: Controller) -> Ends {
         initial_sample,
         packet_threshold: packet_threshold.unwrap_or(default.packet_threshold),
         adaptive_thresholds,
-        initial_window: initial_window.unwrap_or(default.initial_window),
+        initial_window: initial_window.unwrap_or(host.initial_window),
         clock: clock_ns.map_or(default.clock, Span::from_ns),
         clock_offset: clock_offset_ns.map_or(default.clock_offset, Span::from_ns),
         poll: poll_ns.map_or(default.poll, Span::from_ns),
@@ -315,6 +327,7 @@ fn host_config(host: &plan::Host, flow: &plan::Flow, limits: memory::Limits) -> 
         ecn: host.ecn,
         nodelay: host.nodelay,
         slow_start_after_idle: host.slow_start_after_idle,
+        initial_window: host.initial_window,
         rcvbuf: (host.rcvbuf_initial_bytes(), limits.rcvbuf_of(host)),
         sndbuf: limits.sndbuf_of(host),
         // A greeting is one write; a transfer that is smaller is one, too.

@@ -159,6 +159,7 @@ class Backend(Protocol):
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run a plan on its back end into `folder`, which must not exist yet, and return its manifest."""
     _refuse_extra(request)
+    _refuse_receivers(request)
     return _module(request.on).run(request, folder)
 
 
@@ -168,6 +169,7 @@ def lacking(request: Request) -> str:
     Raises ScenarioError for what of the plan its back end cannot do, whatever this machine has.
     """
     _refuse_extra(request)
+    _refuse_receivers(request)
     if kind(request.on).has_hosts:
         return ""
     try:
@@ -194,6 +196,13 @@ def _refuse_extra(request: Request) -> None:
     for name in EXTRA:
         if request.planned.plan["record"].get(name) and name not in kind(request.on).extra:
             raise ScenarioError(f"record.{name}", f"got true, wanted false with --on {request.on}; --on sim has it")
+
+
+def _refuse_receivers(request: Request) -> None:
+    for i, flow in enumerate(request.planned.plan["flows"]):
+        if "receiver" in flow and not kind(request.on).is_exact:
+            accepted = f"none with --on {request.on}: the kernel's receiver keeps the rules; --on sim has others"
+            raise wrong(f"flow[{i}].receiver", flow["receiver"]["kind"], accepted).under(request.planned.name)
 
 
 def kind(on: str, option: str = "--on") -> Kind:
@@ -236,6 +245,7 @@ def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | N
     module: Any = _module(on)
     for request in requests:
         _refuse_extra(request)
+        _refuse_receivers(request)
         try:
             module.check(request)
         except ScenarioError as error:

@@ -387,19 +387,20 @@ class _Net:
 
     def controllers(self, plan: Plan, ends: Sequence[script.Ends], ccas: Sequence[str], *, far: str) -> None:
         """A way to each flow's receiver that names its controller, so that its socket has it from the first packet on,
-        and asks for ECN where not all flows do. A controller that needs ECN is named by the way back, too: a host
-        accepts ECN from one only if its own needs it.
+        with its window at the start, and that asks for ECN where not all flows do. A controller that needs ECN is named
+        by the way back, too: a host accepts ECN from one only if its own needs it.
 
         iperf3 asks for one only when it has connected, and until then the machine's default drives the socket: where
         that is BBR, every flow stays paced.
         """
         quick = () if plan["host"]["delayed_ack"] else ("quickack", "1")
-        for flow, end, cca, asks in zip(plan["flows"], ends, ccas, script.asking_for_ecn(plan)):
+        for i, (flow, end, cca, asks) in enumerate(zip(plan["flows"], ends, ccas, script.asking_for_ecn(plan))):
             there, back = ("s", "10.0.1.2"), ("d", far)
             if flow.get("direction") == "up":
                 there, back = back, there
             ecn = ("features", "ecn") if asks else ()
-            self.at(there[0], "ip", "route", "add", end.target, "via", there[1], "congctl", cca, *ecn)
+            own = ("congctl", cca, *ecn, *script.initcwnd(plan, i))
+            self.at(there[0], "ip", "route", "add", end.target, "via", there[1], *own)
             if facts_of(flow["cca"]).needs_marks:
                 self.at(back[0], "ip", "route", "add", end.source, "via", back[1], "congctl", cca, *quick)
 

@@ -57,7 +57,8 @@ def refuse(request: Request) -> None:
                 "record.pcap", f"got true, wanted false with --on {backend}; run tcpdump on a host instead"
             )
         _refuse_ways(plan, backend)
-        script.refuse_hosts(plan, ("ecn",) if backend == "netem" else (), f"with --on {backend}")
+        own = ("ecn", "initial_window") if backend == "netem" else ("initial_window",)
+        script.refuse_hosts(plan, own, f"with --on {backend}")
         tc.refuse(plan["links"][0])
         tc.leaf(plan["links"][0]["qdisc"])
         for i, flow in enumerate(plan["flows"]):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ScenarioError, wrong
+from dumbbell.scenario.host import INITIAL_WINDOW
 
 from . import prober
 from .tc import Argv, Step
@@ -121,6 +122,17 @@ def refuse_hosts(plan: Plan, possible: Collection[str], where: str) -> None:
                 )
             if name == "ecn" and value == "accurate":
                 raise wrong(f"{at}.ecn", "accurate", f"true, false or classic {where}; --on sim has it")
+
+
+def initial_window(plan: Plan, i: int) -> int:
+    """Window at the start of a flow, segments."""
+    return host_of(plan, i).get("initial_window", INITIAL_WINDOW)
+
+
+def initcwnd(plan: Plan, i: int) -> Argv:
+    """Words of a flow's route that set its window at the start; none where it is the kernel's own."""
+    window = initial_window(plan, i)
+    return () if window == INITIAL_WINDOW else ("initcwnd", str(window))
 
 
 def asking_for_ecn(plan: Plan) -> list[bool]:

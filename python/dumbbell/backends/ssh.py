@@ -17,6 +17,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.scenario.host import INITIAL_WINDOW
 
 from . import pair, script, tc
 from .collected import Collected
@@ -142,6 +143,16 @@ def _check_path(plan: Plan) -> None:
                 f"host.{key}",
                 "got false, wanted true with --on ssh, which does not change the hosts' devices and routes",
             )
+    _check_windows(plan)
+
+
+def _check_windows(plan: Plan) -> None:
+    """Raise ScenarioError for a window at the start that only a route could set."""
+    for i, flow in enumerate(plan["flows"]):
+        if script.initcwnd(plan, i):
+            at = f"flow[{i}].host" if "initial_window" in flow["host"] else "host"
+            accepted = f"{INITIAL_WINDOW}, Linux's own, with --on ssh, which does not change the hosts' routes"
+            raise wrong(f"{at}.initial_window", script.initial_window(plan, i), accepted)
 
 
 def run(request: Request, folder: Path) -> dict[str, Any]:

@@ -74,6 +74,7 @@ class Flow(View, frozen=True, kw_only=True):
     workload: Any = None
     max_rate_bps: Count | None = None
     host: dict[str, bool | int | str] = field(default_factory=dict)
+    receiver: Any = None
 
 
 class Host(View, frozen=True, kw_only=True):
@@ -91,6 +92,7 @@ class Host(View, frozen=True, kw_only=True):
     arp: bool = False
     nodelay: bool = True
     slow_start_after_idle: bool = True
+    initial_window: Count = 10
     shared_receiver: bool = True
     shared_processor: bool = True
     traffic: str = "auto"

@@ -16,10 +16,11 @@ from dumbbell.errors import ScenarioError, together, wrong
 from dumbbell.scenario import arrivals, recorded, schedule
 from dumbbell.scenario.declare import is_written, raw, raw_at, replaced
 from dumbbell.scenario.file import EXTRA, Flow, Limits, Path, Record, Scenario
-from dumbbell.scenario.host import Host
+from dumbbell.scenario.host import INITIAL_WINDOW, Host
 from dumbbell.scenario.impairments import WindowedLoss
 from dumbbell.scenario.measure import Measure
 from dumbbell.scenario.names import Facts, names
+from dumbbell.scenario.receivers import OptimisticAcks
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
 from dumbbell.scenario.workloads import DATAGRAM_MAX, OnOff, Paced, Probes, Udp
 
@@ -331,6 +332,8 @@ def _host(host: Host) -> HostPlan:
         name: getattr(host, _SHARED[name]) == "one" if name in _SHARED else getattr(host, name.removesuffix("_bytes"))
         for name in HostPlan.__annotations__
     }
+    if host.initial_window == INITIAL_WINDOW:
+        del hosts["initial_window"]
     return hosts  # type: ignore[no-any-return]
 
 
@@ -349,7 +352,7 @@ class _Flows(NamedTuple):
     def probes(self, name: str, number: int, every: int) -> list[ProbePlan]:
         """Its series of probes: `count` of them."""
         flow, route = self.flow, self._route()
-        for key in ("cca", "size", "arrivals", "transport", "max_rate", "host", "preset", "params"):
+        for key in ("cca", "size", "arrivals", "transport", "max_rate", "host", "receiver", "preset", "params"):
             if is_written(flow, key):
                 raise wrong(f"{self.at}.{key}", raw_at(flow, key), "no such key next to probes, which are datagrams")
         probe: ProbePlan = {
@@ -405,6 +408,8 @@ class _Flows(NamedTuple):
         }
         if flow.direction == "up":
             planned["direction"] = "up"
+        if receiver := self._receiver():
+            planned["receiver"] = receiver
         if flow.arrivals is not None:
             arrived = arrivals.expand(
                 flow.arrivals, starts[0], planned["stop_ns"], seed=self.seed, at=at, folder=self.folder, most=most
@@ -450,15 +455,30 @@ class _Flows(NamedTuple):
                 f"at most {DATAGRAM_MAX}B: a message is a datagram of UDP",
             )
 
+    def _receiver(self) -> dict[str, Any]:
+        """Its receiver, if it misbehaves; raises ScenarioError where its transport or its application excludes that."""
+        flow, at = self.flow, f"{self.at}.receiver"
+        planned = flow.receiver.plan()
+        if planned and flow.transport.FORM != "tcp":
+            raise wrong(at, raw_at(flow, "receiver"), "none but over TCP: acknowledgements of QUIC name packets")
+        if isinstance(flow.receiver, OptimisticAcks) and flow.workload is not None:
+            accepted = "a transfer without workload: a message whose parts are missing has no end"
+            raise wrong(at, raw_at(flow, "receiver"), accepted)
+        return planned
+
     def _check_hosts(self) -> None:
-        """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries."""
+        """Raise ScenarioError for settings of TCP's hosts on a flow that quinn carries, and for two initial windows."""
         flow = self.flow
-        if flow.transport.FORM != "quinn" or flow.host is None:
+        if flow.host is None:
             return
-        for name in flow.host.plan():
-            if name not in ("hz", "ecn"):
+        given = flow.host.initial_window
+        if given is not None and getattr(flow.transport, "initial_window", None) is not None:
+            accepted = "one initial window: that of flow.transport, or that of flow.host"
+            raise wrong(f"{self.at}.host.initial_window", given, accepted)
+        for name in flow.host.plan() if flow.transport.FORM == "quinn" else ():
+            if name not in ("hz", "ecn", "initial_window"):
                 written = name.removesuffix("_bytes")
-                accepted = "hz and ecn only with transport quinn, which has no TCP below it"
+                accepted = "hz, ecn and initial_window only with transport quinn, which has no TCP below it"
                 raise wrong(f"{self.at}.host.{written}", raw_at(flow.host, written), accepted)
 
     def facts(self) -> Facts:
@@ -480,6 +500,7 @@ class _Flows(NamedTuple):
             "" if flow.stop is None else f"until {_close(units.span_text(flow.stop))}",
             application,
             "via " + "+".join(flow.via) if is_written(flow, "via") else "",
+            flow.receiver.FORM.replace("_", " ") if flow.receiver.plan() else "",
             flow.preset or "",
             " ".join(f"{name}={value}" for name, value in (flow.params or {}).items()),
             "" if flow.host is None else " ".join(f"{name}={value}" for name, value in flow.host.plan().items()),

@@ -34,6 +34,8 @@ class FlowHostPlan(TypedDict):
     """Receive buffer at most, bytes; 0: large enough for anything."""
     sndbuf_bytes: NotRequired[int]
     """Send buffer at most, bytes; 0: large enough for anything."""
+    initial_window: NotRequired[int]
+    """Window at the start of the connection, segments."""
 
 
 class TracePlan(TypedDict):
@@ -137,6 +139,8 @@ class FlowPlan(TypedDict):
     """Upper bound of the pacing rate, bit/s of payload."""
     host: FlowHostPlan
     """How its hosts differ from the plan's."""
+    receiver: NotRequired[Settings]
+    """How its receiver breaks the rules of TCP; None: it does not."""
 
 
 class HostPlan(TypedDict):
@@ -169,6 +173,8 @@ class HostPlan(TypedDict):
     """A segment that ends a message is sent at once (TCP_NODELAY)."""
     slow_start_after_idle: bool
     """The window restarts after an idle time (tcp_slow_start_after_idle)."""
+    initial_window: NotRequired[int]
+    """Window at the start of a connection, segments (`initcwnd` of the route)."""
     shared_receiver: bool
     """All receivers are on one host, as `cake`'s isolation sees it; otherwise each has its own."""
     shared_processor: bool

@@ -53,6 +53,7 @@ from .kinds import (
 from .measure import Measure
 from .plain_kinds import SWITCH, Choice, Kind, whole
 from .qdiscs import BUFFER_DOC, Qdisc
+from .receivers import Receiver
 from .routes import BOTTLENECK, IMPAIR, VIA, Ack, Link, Policer, Up
 from .workloads import Probes, Transport, Udp, Workload
 
@@ -241,8 +242,14 @@ class Flow(Table):
     max_rate: MaybeQuantity = key(RATE, "largest pacing rate, as fq maxrate sets it", default=None)
     host: MaybeSubTable[FlowHost] = key(
         Sub(FlowHost),
-        "settings of its hosts that differ from [host]: ecn, qdisc, tso, nic, gro, hz, rcvbuf, sndbuf",
+        "settings of its hosts that differ from [host]: ecn, qdisc, tso, nic, gro, hz, rcvbuf, sndbuf, initial_window",
         default=None,
+    )
+    receiver: Key[str | Receiver | dict[str, Any] | list[Any], Receiver] = key(
+        Forms(Receiver, words=True),
+        'whether its receiver keeps the rules of TCP, or breaks them: "ack_division", "optimistic_acks" or'
+        ' "dupack_spoofing", also as a table with a number; in the simulator',
+        default="honest",
     )
     preset: MaybeWord = key(
         NAME,

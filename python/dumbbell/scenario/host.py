@@ -8,7 +8,7 @@ from dumbbell.units import UnitError
 
 from .declare import Key, Table, is_written, key
 from .kinds import SOCKET_BUFFER, SPAN, TICK
-from .plain_kinds import SWITCH, Choice, Kind
+from .plain_kinds import SWITCH, Choice, Kind, whole
 
 if TYPE_CHECKING:
     from .keytypes import MaybeNumber, MaybeQuantity, MaybeWord, Number, Quantity, Switch, Word, WordOrSwitch
@@ -20,6 +20,9 @@ def _ecn(value: object) -> str:
         raise UnitError('true, false, "classic" or "accurate"')
     return words[value]
 
+
+#: Window at the start where nothing else is said, segments: Linux's (TCP_INIT_CWND, RFC 6928), and QUIC's.
+INITIAL_WINDOW = 10
 
 ECN = Kind(_ecn, {"enum": [False, True, "classic", "accurate"]})
 
@@ -69,6 +72,12 @@ class Host(Table):
     slow_start_after_idle: Switch = key(
         SWITCH, "the window restarts after an idle time (tcp_slow_start_after_idle)", default=True
     )
+    initial_window: Number = key(
+        whole(1, 10_000),
+        "window at the start of a connection, in segments (initcwnd of the route), below which an idle or unused window"
+        " does not shrink; of QUIC in packets, unless its transport says otherwise",
+        default=INITIAL_WINDOW,
+    )
     receivers: Word = key(
         Choice("one", "own"),
         "all receivers are on one host, as cake's isolation sees it, or each has its own",
@@ -111,6 +120,7 @@ class FlowHost(Table):
     hz: MaybeNumber = _own(Host.hz)
     rcvbuf: MaybeQuantity = _own(Host.rcvbuf)
     sndbuf: MaybeQuantity = _own(Host.sndbuf)
+    initial_window: MaybeNumber = _own(Host.initial_window)
 
     def plan(self) -> dict[str, Any]:
         """Written settings, as the engine takes them."""

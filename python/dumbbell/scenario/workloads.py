@@ -83,7 +83,7 @@ class Quic(Transport, form="quic"):
         default=False,
     )
     initial_window: MaybeNumber = key(
-        whole(1, 10_000), "window at the start, in packets; default: 10 (Zhang: 15)", default=None
+        whole(1, 10_000), "window at the start, in packets; default: host.initial_window (Zhang: 15)", default=None
     )
     clock: MaybeQuantity = key(
         kinds.span("1us", "100ms"),

@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dumbbell.backends import tc
-from dumbbell.backends.script import host_of
+from dumbbell.backends.script import host_of, initcwnd
 from dumbbell.errors import ScenarioError
 
 from . import ways
@@ -157,7 +157,8 @@ class Network:
         self._link(near, "eth0", router, "lan")
         gate, here = self._far, self._near
         quick = " quickack 1" if goes_up and not self.plan["host"]["delayed_ack"] else ""
-        self.hosts[near].append(f"route add default via {gate}{quick}")
+        window = "" if goes_up else self._window(i)
+        self.hosts[near].append(f"route add default via {gate}{quick}{window}")
         crossed = ways.crossed(down)
         entry = _router(crossed[0].link)
         self._link(router, "wan", entry, f"in{i}")
@@ -232,11 +233,15 @@ class Network:
             way = self._near
             self._impair(gate, "wan", before, key, i)
         self._link(sender, "eth0", gate, f"in{i}")
-        self.hosts[sender].append(f"route add default via {self._far}")
+        self.hosts[sender].append(f"route add default via {self._far}{self._window(i)}")
         if before:
             self.hosts["q"].append(f"route add {self._near}/32 via {way}")
         self._reach(f"{self._near}/32")
         return self._near
+
+    def _window(self, i: int) -> str:
+        """Window at the start of a flow, as its sender's route has it; series of probes have none."""
+        return "".join(f" {word}" for word in initcwnd(self.plan, i)) if i < len(self.plan["flows"]) else ""
 
     def _sender_queue(self, i: int) -> None:
         sender, host = f"s{i}", hosts(self.plan)[i]

@@ -211,7 +211,7 @@ def refuse(plan: Plan) -> None:
     host = plan["host"]
     if len(routed(plan)) > FLOWS_MAX:
         raise ScenarioError("flow", f"{len(routed(plan))} flows in all, wanted at most {FLOWS_MAX} with --on uml")
-    refuse_hosts(plan, ("qdisc", "tso", "nic", "ecn", "sndbuf_bytes"), "with --on uml")
+    refuse_hosts(plan, ("qdisc", "tso", "nic", "ecn", "sndbuf_bytes", "initial_window"), "with --on uml")
     if host["ecn"] == "accurate":
         raise wrong("host.ecn", "accurate", "false or classic: this Linux has no AccECN; --on sim has it")
     if not host["shared_processor"]:

@@ -177,6 +177,13 @@ mod tests {
     }
 
     #[test]
+    fn one_that_acknowledges_more_of_a_segment_supersedes_those_of_less() {
+        let part = |bytes| TcpAck { ack: 2, ..TcpAck::default() }.with_part(bytes).into();
+        let (out, dropped) = thin(3, &[(0, part(400)), (1, part(800)), (2, part(1_200))]);
+        assert_eq!((out, dropped), (vec![(2, part(1_200))], vec![2, 2]));
+    }
+
+    #[test]
     fn flows_are_thinned_apart_and_a_syn_ack_passes_at_once() {
         let syn = Ack { kind: AckKind::Syn, ..ack(1, 0) };
         let (out, dropped) =

@@ -1,7 +1,7 @@
 //! Flows in a plan: controller, routes, times, application.
 
 use super::stage::{LinkNumber, Stage};
-use super::{check, check_hz, PlanError};
+use super::{check, check_hz, check_initial_window, within, PlanError};
 use net::host::{EcnMode, HostQdisc, Nic};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,50 @@ pub struct Flow {
     /// How its hosts differ from the plan's.
     #[serde(default)]
     pub host: FlowHost,
+    /// How its receiver breaks the rules of TCP; `null`: it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<Receiver>,
+}
+
+/// A receiver that acknowledges otherwise than TCP says, to be sent more (RFC 9743 section 7.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Receiver {
+    /// Each acknowledgement comes in pieces.
+    AckDivision {
+        /// How many.
+        pieces: u32,
+    },
+    /// What has not come is acknowledged.
+    OptimisticAcks {
+        /// Segments after the one that came; those missing before it are always among them.
+        ahead: u32,
+    },
+    /// Each acknowledgement is repeated.
+    DupackSpoofing {
+        /// How often.
+        copies: u32,
+    },
+}
+
+impl Receiver {
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Receiver::AckDivision { .. } => "ack_division",
+            Receiver::OptimisticAcks { .. } => "optimistic_acks",
+            Receiver::DupackSpoofing { .. } => "dupack_spoofing",
+        }
+    }
+
+    fn check(self, at: &str) -> Result<(), PlanError> {
+        let (name, range, number) = match self {
+            Receiver::AckDivision { pieces } => ("pieces", 2..=1_000, pieces),
+            Receiver::OptimisticAcks { ahead } => ("ahead", 0..=1_000, ahead),
+            Receiver::DupackSpoofing { copies } => ("copies", 1..=1_000, copies),
+        };
+        within(range, &format!("{at}.{name}"), number.into())
+    }
 }
 
 /// Which way something goes along the path.
@@ -108,6 +152,9 @@ pub struct FlowHost {
     /// Send buffer at most, bytes; 0: large enough for anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sndbuf_bytes: Option<u64>,
+    /// Window at the start of the connection, segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
 }
 
 /// What carries a flow.
@@ -147,7 +194,7 @@ pub enum Transport {
         /// The thresholds of loss detection grow with each loss that proves spurious.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         adaptive_thresholds: bool,
-        /// Window at the start, packets; `null`: 10.
+        /// Window at the start, packets; `null`: that of the host.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         initial_window: Option<u32>,
         /// What the sender's clock counts in, ns; `null`: it is exact.
@@ -307,6 +354,8 @@ impl Flow {
         check(start < stop, &key("start_ns"), start, "before stop_ns")?;
         check(stop <= duration_ns, &key("stop_ns"), stop, "at most duration_ns")?;
         self.host.hz.map_or(Ok(()), |hz| check_hz(&key("host.hz"), hz))?;
+        let window = self.host.initial_window;
+        window.map_or(Ok(()), |one| check_initial_window(&key("host.initial_window"), one))?;
         check(self.size_bytes != Some(0), &key("size_bytes"), 0, "at least 1")?;
         check(
             self.size_bytes.is_none_or(|s| s < 1 << 42),
@@ -320,7 +369,23 @@ impl Flow {
             self.max_rate_bps.unwrap_or(0),
             "at least 8 bit/s",
         )?;
+        self.check_receiver(&key("receiver"))?;
         self.check_application(at)
+    }
+
+    fn check_receiver(&self, at: &str) -> Result<(), PlanError> {
+        let Some(receiver) = self.receiver else { return Ok(()) };
+        receiver.check(at)?;
+        let is_tcp = matches!(self.transport, Transport::Tcp);
+        check(is_tcp, at, receiver.name(), "none with QUIC: it is TCP's")?;
+        let lacks = matches!(receiver, Receiver::OptimisticAcks { .. });
+        let takes = !(lacks && self.workload.is_some());
+        check(
+            takes,
+            at,
+            receiver.name(),
+            "a transfer: messages whose parts are missing have no end",
+        )
     }
 
     fn check_application(&self, at: &str) -> Result<(), PlanError> {

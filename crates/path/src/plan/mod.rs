@@ -7,7 +7,9 @@ mod probe;
 mod stage;
 mod traffic;
 
-pub use flow::{CodePoint, Direction, Duration, Flow, FlowHost, Transport, Workload, QUINN_PREFIX};
+pub use flow::{
+    CodePoint, Direction, Duration, Flow, FlowHost, Receiver, Transport, Workload, QUINN_PREFIX,
+};
 pub use link::{Link, Trace};
 pub use net::host::{EcnMode, HostQdisc, Nic};
 pub use net::qdisc::any::Config as Qdisc;
@@ -135,6 +137,9 @@ pub struct Host {
     /// The window restarts after an idle time (tcp_slow_start_after_idle).
     #[serde(default = "yes")]
     pub slow_start_after_idle: bool,
+    /// Window at the start of a connection, segments (`initcwnd` of the route).
+    #[serde(default = "initial_window", skip_serializing_if = "is_usual_window")]
+    pub initial_window: u32,
     /// All receivers are on one host, as `cake`'s isolation sees it; otherwise each has its own.
     #[serde(default = "yes")]
     pub shared_receiver: bool,
@@ -149,6 +154,21 @@ pub struct Host {
 
 fn yes() -> bool {
     true
+}
+
+/// Linux's window at the start, segments (`TCP_INIT_CWND`), and that of QUIC (RFC 9002 section 7.2).
+const fn initial_window() -> u32 {
+    10
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_usual_window(segments: &u32) -> bool {
+    *segments == initial_window()
+}
+
+/// A window of the start: more than 10,000 segments (15 MB) are what no route was seen to give.
+fn check_initial_window(key: &str, segments: u32) -> Result<(), PlanError> {
+    within(1..=10_000, key, segments.into())
 }
 
 /// Receive buffer before any tuning where the plan sets none, bytes.
@@ -168,6 +188,7 @@ impl Host {
             ecn: own.ecn.unwrap_or(self.ecn),
             rcvbuf_bytes: own.rcvbuf_bytes.unwrap_or(self.rcvbuf_bytes),
             sndbuf_bytes: own.sndbuf_bytes.unwrap_or(self.sndbuf_bytes),
+            initial_window: own.initial_window.unwrap_or(self.initial_window),
             ..*self
         }
     }
@@ -303,6 +324,7 @@ impl Plan {
             link.check(&format!("ack_links[{i}]"), largest)?;
         }
         check_hz("host.hz", self.host.hz)?;
+        check_initial_window("host.initial_window", self.host.initial_window)?;
         check(
             !self.flows.is_empty() && self.flows.len() <= 100_000,
             "flows",

@@ -108,7 +108,7 @@ impl Capture {
             flow: i as u32,
             from_sender: false,
             seq: u32::from(!ack.is_syn()) + before,
-            ack: byte_seq(lengths, tcp.ack),
+            ack: byte_seq(lengths, tcp.ack).wrapping_add(tcp.part()),
             flags: ACK | kind_flags(ack.kind) | ecn_flags(tcp),
             window: if ack.is_syn() { tcp.window.min(65_535) } else { tcp.window },
             payload_len: if ack.is_request() { REQUEST_BYTES as u32 } else { 0 },

@@ -3,7 +3,7 @@
 use crate::plans::{any_plan, MS};
 use proptest::prelude::*;
 use serde_json::{json, Value};
-use sim::plan::{Direction, Flow, Plan, Stage};
+use sim::plan::{Direction, Flow, Plan, Receiver, Stage};
 
 /// Any plan whose links, routes, transports and applications are of any kind.
 pub fn any_path() -> impl Strategy<Value = Plan> {
@@ -28,6 +28,10 @@ pub fn any_path() -> impl Strategy<Value = Plan> {
                         json!({"kind": "paced", "rate_bps": 5_000_000, "message_bytes": 700});
                     (flow.workload, flow.size_bytes) = (from(paced), None);
                     flow.cca.clear();
+                }
+                let lacks = matches!(flow.receiver, Some(Receiver::OptimisticAcks { .. }));
+                if lacks && flow.workload.is_some() || !way_is_tcp(&flow.transport) {
+                    flow.receiver = None;
                 }
                 let mut counts = (plan.links.len(), plan.ack_links.len());
                 // Without a link nothing bounds what is sent.

@@ -5,7 +5,9 @@ use net::impair::Share;
 use net::qdisc::fifo::{self, Limit};
 use proptest::prelude::*;
 use serde_json::json;
-use sim::plan::{EcnMode, Flow, FlowHost, Host, HostQdisc, Loss, Nic, Plan, Qdisc, Stage};
+use sim::plan::{
+    EcnMode, Flow, FlowHost, Host, HostQdisc, Loss, Nic, Plan, Qdisc, Receiver, Stage,
+};
 use units::Span;
 
 pub const MS: u64 = 1_000_000;
@@ -85,6 +87,7 @@ prop_compose! {
         ecn in prop::sample::select(vec![EcnMode::Off, EcnMode::Classic, EcnMode::Accurate]),
         rcvbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
         sndbuf_bytes in prop_oneof![Just(0u64), 10_000u64..1_000_000],
+        initial_window in prop_oneof![2 => Just(10u32), 1 => 1u32..100],
     ) -> Host {
         let [tso, gro, delayed_ack, nodelay, slow_start_after_idle, shared_receiver, shared_processor] =
             switches;
@@ -104,9 +107,18 @@ prop_compose! {
             slow_start_after_idle,
             shared_receiver,
             shared_processor,
+            initial_window,
             ..host
         }
     }
+}
+
+fn any_receiver() -> impl Strategy<Value = Receiver> {
+    prop_oneof![
+        (2..20u32).prop_map(|pieces| Receiver::AckDivision { pieces }),
+        (0..50u32).prop_map(|ahead| Receiver::OptimisticAcks { ahead }),
+        (1..20u32).prop_map(|copies| Receiver::DupackSpoofing { copies }),
+    ]
 }
 
 prop_compose! {
@@ -120,6 +132,7 @@ prop_compose! {
         size_bytes in prop::option::of(prop_oneof![1u64..10_000, 10_000u64..2_000_000]),
         max_rate_bps in prop::option::weighted(0.2, 10_000u64..20_000_000),
         own in prop::option::of((any::<bool>(), any::<bool>(), any::<bool>(), 10_000u64..1_000_000)),
+        receiver in prop::option::weighted(0.3, any_receiver()),
     ) -> Flow {
         let mut flow = greedy(&plain(1, 1, 1), cca, rtt_ns);
         if let Some((spread_ns, reorder)) = jitter {
@@ -141,6 +154,7 @@ prop_compose! {
                 sndbuf_bytes: Some(buffer),
                 ..FlowHost::default()
             }),
+            receiver,
             ..flow
         }
     }

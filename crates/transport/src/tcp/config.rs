@@ -5,6 +5,9 @@ use units::Span;
 
 pub use net::packet::MSS;
 
+/// Window at the start of a connection whose route says nothing, segments (`TCP_INIT_CWND`, RFC 6928).
+pub const INIT_CWND: u32 = 10;
+
 /// The network device of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Device {
@@ -78,6 +81,9 @@ pub struct HostConfig {
     pub nodelay: bool,
     /// The window shrinks after idle times (`sysctl_tcp_slow_start_after_idle`).
     pub slow_start_after_idle: bool,
+    /// Window at the start, below which none shrinks that is not used, segments: that of the route (`RTAX_INITCWND`), or
+    /// [`INIT_CWND`].
+    pub initial_window: u32,
     /// Tail loss probes are sent (`sysctl_tcp_early_retrans`).
     pub loss_probes: bool,
     /// Minimum burst that TCP asks for when the controller does not say, segments (`sysctl_tcp_min_tso_segs`).
@@ -108,6 +114,7 @@ impl Default for HostConfig {
             ecn: EcnMode::Off,
             nodelay: true,
             slow_start_after_idle: true,
+            initial_window: INIT_CWND,
             loss_probes: true,
             min_tso_segs: 2,
             tso_win_divisor: 3,

@@ -2,9 +2,6 @@
 
 use crate::common::Socket;
 
-/// Window below which an unused one does not shrink, and that of a restart after idle, segments (RFC 6928).
-pub const INIT_CWND: u32 = 10;
-
 /// How much of the window a sender used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
@@ -53,10 +50,10 @@ impl CwndUse {
     }
 
     /// The application left the window unused for an RTO: half of that is given up
-    /// (`tcp_cwnd_application_limited`). `ssthresh` is the current threshold.
-    pub fn give_up_unused(&mut self, sk: &mut Socket, ssthresh: u32) {
+    /// (`tcp_cwnd_application_limited`), down to the `least` window, that of the start. `ssthresh` is the current threshold.
+    pub fn give_up_unused(&mut self, sk: &mut Socket, ssthresh: u32, least: u32) {
         sk.note_own_cwnd();
-        let used = self.used.max(INIT_CWND);
+        let used = self.used.max(least);
         if used < sk.snd_cwnd {
             sk.snd_ssthresh = ssthresh;
             sk.snd_cwnd = (sk.snd_cwnd + used) / 2;

@@ -29,5 +29,5 @@ pub use host_queue::Burst;
 pub use lengths::Lengths;
 pub use limits::LimitedTime;
 pub use net::host::{EcnMode, HostQdisc};
-pub use receiver::{window_scale, Receiver};
+pub use receiver::{window_scale, Misconduct, Receiver};
 pub use sender::Sender;

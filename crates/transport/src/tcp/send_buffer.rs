@@ -5,7 +5,7 @@
 //! Long before the buffer limits what is sent, it decides where the buffers of the write queue end: the application stops
 //! in the midst of one, and goes on in it later. Bursts do not cross these ends.
 
-use super::cwnd_use::INIT_CWND;
+use super::config::INIT_CWND;
 use cca::TcpSock;
 use units::Time;
 
@@ -136,7 +136,7 @@ impl SendBuffer {
     }
 }
 
-/// Segments of a window.
+/// Segments of a window; the least of them is Linux's constant, whatever the route says (`tcp_sndbuf_expand`).
 #[inline]
 fn reckoned(sk: &TcpSock) -> u32 {
     INIT_CWND.max(sk.snd_cwnd).max(sk.reordering.saturating_add(1))

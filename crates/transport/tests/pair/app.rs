@@ -44,10 +44,13 @@ fn window_after_idle(cca: &'static str, config: HostConfig, idle: Span) -> (u32,
 #[test]
 fn idle_longer_than_the_rto_restarts_from_the_restart_window() {
     for cca in ["reno", "cubic"] {
-        let (before, after, ssthresh) = window_after_idle(cca, plain(), ms(5_000));
-        assert!(before > 100, "{cca}: {before}");
-        assert_eq!(after, 10, "{cca}");
-        assert!(ssthresh >= before / 4 * 3, "{cca}");
+        for initial_window in [3, 10, 32] {
+            let config = HostConfig { initial_window, ..plain() };
+            let (before, after, ssthresh) = window_after_idle(cca, config, ms(5_000));
+            assert!(before > 100, "{cca}: {before}");
+            assert_eq!(after, initial_window, "{cca}");
+            assert!(ssthresh >= before / 4 * 3, "{cca}");
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod buffers;
 mod ecn;
 #[path = "../harness/mod.rs"]
 mod harness;
+mod misconduct;
 mod pair;
 mod receiver;
 mod recovery;

@@ -9,7 +9,7 @@ use std::ops::Deref;
 use transport::app::{App, Workload, Write};
 use transport::common::{Conn, SenderEvent, Stream};
 pub use transport::tcp::MSS;
-use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc, Receiver, Sender};
+use transport::tcp::{EcnMode, Feedback, HostConfig, HostQdisc, Misconduct, Receiver, Sender};
 use units::{Span, Time};
 
 pub type Pair<'a> = harness::Pair<'a, TcpEnds>;
@@ -54,6 +54,8 @@ pub struct Setup {
     pub ecn: EcnMode,
     /// Parameters of the controller that differ from their defaults.
     pub params: &'static [(&'static str, i64)],
+    /// How the receiver breaks the rules.
+    pub misconduct: Option<Misconduct>,
 }
 
 impl Default for Setup {
@@ -74,6 +76,7 @@ impl Default for Setup {
             serialization: Span::from_us(121),
             ecn: EcnMode::Off,
             params: &[],
+            misconduct: None,
         }
     }
 }
@@ -183,7 +186,7 @@ impl Ends for TcpEnds {
         if self.receiver.is_established() {
             self.opened_at = self.opened_at.min(now);
         }
-        app.on_delivered(now, self.receiver.stats().delivered_bytes);
+        app.on_delivered(now, self.receiver.received_bytes());
     }
 
     fn heard(ack: &Ack) -> Heard {
@@ -245,8 +248,8 @@ impl Ends for TcpEnds {
         assert!(sk.retrans_out == 0 || sk.packets_out > 0, "at {now:?}: {:?}", **sk);
         let (una, nxt) = self.sender.window();
         assert_eq!(nxt - una, sk.packets_out, "at {now:?}");
-        let received = self.receiver.rcv_nxt();
-        assert!(una <= received && received <= nxt, "{una} <= {received} <= {nxt}");
+        let (received, promised) = (self.receiver.rcv_nxt(), self.receiver.promised());
+        assert!(una <= promised && received <= nxt, "{una} <= {promised}, {received} <= {nxt}");
     }
 }
 
@@ -266,7 +269,8 @@ impl<'a> Pair<'a> {
         sender.sk.set_record_events();
         let ends = TcpEnds {
             sender,
-            receiver: Receiver::new(setup.config, stream.segments, stream.last_len, feedback),
+            receiver: Receiver::new(setup.config, stream.segments, stream.last_len, feedback)
+                .misbehaving(setup.misconduct, stream.segments),
             lens: Vec::new(),
             copies: Vec::new(),
             lost_syns: 0,

@@ -38,6 +38,24 @@ fn a_finite_transfer_completes_under_random_loss_and_reordering_with_every_contr
     }
 }
 
+/// The window that a connection starts with, and what it has sent before the first acknowledgement of data.
+fn first_flight(cca: &'static str, initial_window: u32) -> (u32, usize) {
+    let config = HostConfig { initial_window, ..Setup::default().config };
+    let setup = Setup { cca, config, segments: 100, ..Setup::default() };
+    let pair = Pair::new(setup, |_| Verdict::Deliver).drive_for(Span::from_ms(190));
+    (pair.sender.sk.snd_cwnd, pair.sent.len())
+}
+
+#[test]
+fn every_controller_starts_with_the_window_of_the_route() {
+    for module in Module::all() {
+        for window in [1, 3, 10, 32] {
+            let (cwnd, sent) = first_flight(module.name(), window);
+            assert_eq!((cwnd, sent), (window, window as usize), "{}", module.name());
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -54,7 +54,12 @@ fn a_script_fails_where_the_exchange_differs() {
             8,
             "unexpected before this, at 0.1: [noecn] P. 1449:2897",
         ),
-        ("ack 1 win 65535\n", "ack 2 win 65535\n", 5, "no segment of 1448 bytes begins at 2"),
+        (
+            "ack 1 win 65535\n",
+            "ack 1 win 65535 <sack 2:1449>\n",
+            5,
+            "no segment of 1448 bytes begins at 2",
+        ),
     ] {
         let script = parse(&WHOLE.replace(from, to)).expect("still a script");
         let failure = run(&script).expect_err(to);

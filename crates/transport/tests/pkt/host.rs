@@ -197,6 +197,7 @@ fn config(options: &Options) -> HostConfig {
         delayed_ack: options.delayed_ack,
         rcvbuf: options.rcvbuf,
         sndbuf: options.sndbuf,
+        initial_window: options.initial_window,
         rcvlowat: options.rcvlowat,
         rmem_max: options.rmem_max,
         ..HostConfig::default()
@@ -261,11 +262,11 @@ impl SenderEnd {
         if p.start != p.end {
             return Err("the sender under test receives no data".to_string());
         }
-        let ack = self.segment_at(p.ack.unwrap_or(1).max(1), false)?;
-        if ack > self.acked {
-            let first = self.ts_vals.get(self.acked as usize);
-            self.echo = *first.ok_or("it acknowledges what was never sent")?;
-            self.acked = ack;
+        let (ack, part) = self.acknowledged(p.ack.unwrap_or(1).max(1));
+        // What was never sent tells no time.
+        if let (true, Some(&first)) = (ack > self.acked, self.ts_vals.get(self.acked as usize)) {
+            self.echo = first;
+            self.acked = ack.min(self.ts_vals.len() as u32);
         }
         let has_timestamps = self.kernel.is_none();
         let own = |ms| if has_timestamps { ms } else { 0 };
@@ -278,6 +279,9 @@ impl SenderEnd {
             ace: p.ace.unwrap_or(0),
             ..TcpAck::default()
         };
+        if part > 0 {
+            out = out.with_part(part);
+        }
         for &(start, end) in p.sacks.iter() {
             let block = (self.segment_at(start, true)?, self.segment_at(end, false)?);
             // What covers no segment says nothing (`tcp_match_skb_to_sack`).
@@ -291,6 +295,17 @@ impl SenderEnd {
             out.is_dsack = *start < ack || is_inside;
         }
         Ok(out)
+    }
+
+    /// The segment that an acknowledgement of everything before a byte expects next, and the bytes of it that it acknowledges;
+    /// scripts of the kernel's packetdrill are read by whole segments.
+    fn acknowledged(&self, byte: u64) -> (u32, u32) {
+        let seq = self.bytes.floor(byte);
+        if self.kernel.is_some() {
+            return (seq, 0);
+        }
+        let beyond = byte - self.bytes.0[seq as usize];
+        (seq + (beyond / MSS) as u32, (beyond % MSS) as u32)
     }
 
     /// The segment that begins at a byte. Our own scripts name no other; of the kernel's the next one inwards counts.

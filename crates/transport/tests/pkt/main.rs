@@ -78,6 +78,7 @@ features! {
     ecn
     fast_recovery
     handshake
+    misbehaving_receiver
     pacing
     rack
     rate

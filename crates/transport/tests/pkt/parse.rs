@@ -118,6 +118,7 @@ fn option(options: &mut Options, text: &str) -> Parsed<()> {
         "rcvbuf" => options.rcvbuf.0 = number(value)?,
         "rcvbuf_max" => options.rcvbuf.1 = number(value)?,
         "sndbuf" => options.sndbuf = number(value)?,
+        "initcwnd" => options.initial_window = number(value)? as u32,
         "write" => {
             let bytes = number(value)?;
             if bytes == 0 || bytes > 1 << 40 {
@@ -129,7 +130,7 @@ fn option(options: &mut Options, text: &str) -> Parsed<()> {
             kernel::begin(options);
             kernel::of(options).tolerance = number(value)? * 1000;
         }
-        _ => return Err(format!("unknown setting `{key}`; there are arm, cca, hz, qdisc, tso, gro, ecn, delayed_ack, rcvbuf, rcvbuf_max, sndbuf, write")),
+        _ => return Err(format!("unknown setting `{key}`; there are arm, cca, hz, qdisc, tso, gro, ecn, delayed_ack, rcvbuf, rcvbuf_max, sndbuf, initcwnd, write")),
     }
     Ok(())
 }

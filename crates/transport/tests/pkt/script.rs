@@ -40,6 +40,7 @@ pub struct Options {
     /// Where the segments that arrive begin, and where the last ends, if they are not all full.
     pub cuts: Vec<u64>,
     pub sndbuf: u64,
+    pub initial_window: u32,
     /// Bytes of the transfer; `None` for one without end.
     pub write: Option<u64>,
     /// What only scripts of the kernel's packetdrill have; `None` for our own.
@@ -101,6 +102,7 @@ impl Default for Options {
             rmem_max: 212_992,
             cuts: Vec::new(),
             sndbuf: u64::MAX,
+            initial_window: 10,
             write: None,
             kernel: None,
         }

@@ -19,6 +19,7 @@ impl Receiver {
     /// Segments that are dropped before anything else is asked are answered at once (`tcp_send_dupack`).
     pub(super) fn repeat_ack(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
         if run.first.seq < self.rcv_nxt {
+            self.take_late(run);
             let end = run.first.seq + run.count;
             self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
             self.dsack = Some((run.first.seq, end.min(self.rcv_nxt)));
@@ -28,6 +29,7 @@ impl Receiver {
 
     /// What was received but not acknowledged before is reported as a duplicate.
     pub(super) fn on_old(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
+        self.take_late(run);
         self.policy.enter_quick(MAX_QUICKACKS, self.window.offered());
         self.dsack = Some((run.first.seq, run.first.seq + run.count));
         self.send_ack(now, out);
@@ -118,17 +120,22 @@ impl Receiver {
         let bytes = self.stats.delivered_bytes;
         let window = self.window.offer(bytes, free);
         self.set_may_be_short_from();
+        let prior = (self.rcv_wup, self.acked_bytes);
         (self.rcv_wup, self.acked_bytes) = (self.rcv_nxt, bytes);
-        self.extent.forget_below(self.rcv_wup);
         let ecn = self.ecn.codepoint();
         if self.has_reports() {
             let ack = self.report(now, self.rcv_nxt, window);
-            out.push(Ack { ecn, ..ack.into() });
+            if self.misbehaving.is_some() {
+                self.send_misbehaving(ack, prior, ecn, out);
+            } else {
+                out.push(Ack { ecn, ..ack.into() });
+            }
         } else {
             // Written where it goes, field by field, and nowhere before: a copy would wait until the fields are stored.
             let ack = self.acknowledge(now, self.rcv_nxt, window);
             out.push(Ack { ecn, ..ack.into() });
         }
+        self.extent.forget_below(self.rcv_wup);
     }
 
     /// An ACK for everything before `next`.
@@ -144,10 +151,13 @@ impl Receiver {
         }
     }
 
-    /// Whether an ACK says more than what it acknowledges.
+    /// Whether an ACK says more than what it acknowledges, or there are others than TCP has.
     #[inline]
     fn has_reports(&self) -> bool {
-        self.ecn.is_on() || self.dsack.is_some() || !self.ooo.is_empty()
+        self.ecn.is_on()
+            || self.dsack.is_some()
+            || !self.ooo.is_empty()
+            || self.misbehaving.is_some()
     }
 
     /// The same with counts of marks, what came twice, and what is held out of order.

@@ -14,6 +14,7 @@ mod extent;
 mod gro;
 mod info;
 mod memory;
+mod misconduct;
 mod requests;
 mod sack_blocks;
 mod segment_size;
@@ -31,6 +32,8 @@ use extent::Extent;
 use gro::{Gro, Run};
 pub use info::{ReceiverInfo, ReceiverStats};
 use memory::Memory;
+use misconduct::Misbehaving;
+pub use misconduct::Misconduct;
 use net::{flags, Ack, AckKind, Packet, TcpAck};
 use requests::Requests;
 use sack_blocks::OutOfOrder;
@@ -80,6 +83,8 @@ pub struct Receiver {
     synack_timeouts: u8,
     /// Where the application sends requests.
     requests: Option<Box<Requests>>,
+    /// How it breaks the rules.
+    misbehaving: Option<Box<Misbehaving>>,
     stats: ReceiverStats,
 }
 
@@ -123,6 +128,7 @@ impl Receiver {
             established: false,
             synack_timeouts: 0,
             requests: None,
+            misbehaving: None,
             stats: ReceiverStats::default(),
         }
     }
@@ -137,6 +143,9 @@ impl Receiver {
         }
         let count = packet.segments();
         self.stats.packets += u64::from(count);
+        if count > 1 && self.misbehaving.is_some() {
+            return self.take_singly(now, packet, out);
+        }
         if self.config.gro || count > 1 {
             return self.merge(now, Run::of(packet, self.config.mss), out);
         }
@@ -235,6 +244,12 @@ impl Receiver {
         self.rcv_nxt
     }
 
+    /// Payload that has come for the application, bytes: in order, or of one that misbehaves as far as it came.
+    #[inline]
+    pub fn received_bytes(&self) -> u64 {
+        self.stats.delivered_bytes - self.missing_bytes()
+    }
+
     /// Counters since the start.
     pub fn stats(&self) -> &ReceiverStats {
         &self.stats
@@ -262,7 +277,7 @@ impl Receiver {
 
     /// Whether the whole of a finite stream arrived.
     pub fn is_complete(&self) -> bool {
-        self.extent.is_whole(self.stats.delivered_bytes)
+        self.extent.is_whole(self.received_bytes()) && self.has_all()
     }
 
     /// A packet of the handshake, or one without data, as a SYN is; says whether it has data.
@@ -376,6 +391,9 @@ impl Receiver {
 
     #[inline(never)]
     fn on_out_of_order(&mut self, now: Time, run: Run, out: &mut Vec<Ack>) {
+        if self.misbehaving.is_some() && self.skip_to(run.first.seq) {
+            return self.on_in_order(now, run, out);
+        }
         let answers = self.stats.acks_sent;
         self.check_ce(now, run, self.rcv_nxt, out);
         self.measure(run);

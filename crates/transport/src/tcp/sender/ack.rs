@@ -1,6 +1,7 @@
 //! What one acknowledgement does, in the order of `tcp_ack` (net/ipv4/tcp_input.c).
 
 use super::super::ack_state::{flag, AckState};
+use super::super::config::INIT_CWND;
 use super::super::ecn::AceProgress;
 use super::super::recovery::rack;
 use super::super::recovery::scoreboard::sample_delivery;
@@ -62,12 +63,16 @@ impl Sender {
         }
         // The answer to the first SYN shows that timeouts since were spurious (`tcp_try_undo_spurious_syn`).
         let is_lost = self.syn.retries > 1 && ack.ts_ecr != self.syn.first_ts_val;
-        let cwnd = if is_lost { 1 } else { 10 };
+        let cwnd = if is_lost { 1 } else { self.config.initial_window };
         if !self.sk.has_cong_control() {
-            // The SYN-ACK is processed with what timeouts left of the window (`tcp_enter_loss`), and gives the first pacing
-            // rate; the window starts after that (`tcp_rcv_synsent_state_process`). A listener's is the other way round.
-            let is_cut = self.syn.retries > 0 && !self.syn.is_answer;
-            self.sk.snd_cwnd = if is_cut { 1 } else { cwnd };
+            // The SYN-ACK is processed with the socket's first window (`tcp_init_sock`), or what timeouts left of it
+            // (`tcp_enter_loss`), and gives the first pacing rate; the route's window starts after that
+            // (`tcp_rcv_synsent_state_process`). A listener's is the other way round.
+            self.sk.snd_cwnd = match (self.syn.is_answer, self.syn.retries) {
+                (true, _) => cwnd,
+                (false, 0) => INIT_CWND,
+                (false, _) => 1,
+            };
             self.update_pacing_rate();
         }
         self.sk.snd_cwnd = cwnd;
@@ -87,23 +92,26 @@ impl Sender {
         }
     }
 
-    /// `tcp_ack`.
-    pub(super) fn process_ack(&mut self, ack: &TcpAck) {
+    /// `tcp_ack`; false for an ACK of what was never sent, which Linux drops unread, without an answer.
+    pub(super) fn process_ack(&mut self, ack: &TcpAck) -> bool {
         let prior_una = self.rtx.una();
         let mut st = AckState::new(prior_una);
-        if ack.ack > self.rtx.nxt() {
-            return;
+        let nxt = self.rtx.nxt();
+        if ack.ack > nxt || (ack.ack == nxt && ack.part() > 0) {
+            return false;
         }
-        if ack.ack < prior_una {
+        let part = self.newly_acked_part(ack);
+        if ack.ack < prior_una || part.is_some_and(|bytes| bytes < 0) {
             self.process_old_ack(ack, &mut st);
-            return;
+            return true;
         }
         let (delivered, lost) = (self.sk.delivered, self.sk.lost);
         let was_reneged = self.recovery.scoreboard.is_reneged;
         let prior_packets = self.sk.packets_out;
-        if ack.ack > prior_una {
+        if ack.ack > prior_una || part.is_some() {
             st.flag |= flag::SND_UNA_ADVANCED;
             self.sk.icsk_retransmits = 0;
+            self.part = (ack.ack, ack.part());
         }
         let prior_fack = self.recovery.scoreboard.highest(&self.sk, &self.rtx);
         st.sampler.rs.prior_in_flight = self.in_flight();
@@ -115,7 +123,7 @@ impl Sender {
             self.count_accurate_ce(ack, delivered, &mut st);
             self.ack_without_queue(&mut st);
             self.on_ack_while_probing();
-            return;
+            return true;
         }
         self.clean_rtx_queue(ack.ack, prior_fack, &mut st);
         self.recovery.rack.update_reo_wnd(self.sk.delivered, st.sampler.prior_delivered());
@@ -131,6 +139,19 @@ impl Sender {
         self.finish_sample(&mut st, (acked, losses), was_reneged);
         self.cong_control(acked, &st);
         self.transmit_recovery(st.rexmit);
+        true
+    }
+
+    /// Bytes of the first segment that an ACK for everything before it acknowledges beyond those that are; `None` where they
+    /// are the same, or it is for another segment. Less than a segment moves `snd_una` and the window's end, and so counts
+    /// as progress, but takes nothing off the queue (`tcp_clean_rtx_queue` counts whole segments, `tcp_tso_acked`).
+    #[inline]
+    fn newly_acked_part(&self, ack: &TcpAck) -> Option<i64> {
+        if ack.ack != self.rtx.una() {
+            return None;
+        }
+        let more = i64::from(ack.part()) - i64::from(self.acked_part());
+        (more != 0).then_some(more)
     }
 
     /// The recovery state machine runs (`tcp_fastretrans_alert`) for an ACK that is dubious, or in any state but Open.
@@ -172,7 +193,7 @@ impl Sender {
         if slow {
             st.flag |= flag::SLOWPATH;
         }
-        if ack.ack > self.rtx.una() || ack.window > self.sk.snd_wnd || ack.window == 0 {
+        if st.has(flag::SND_UNA_ADVANCED) || ack.window > self.sk.snd_wnd || ack.window == 0 {
             st.flag |= flag::WIN_UPDATE;
             if self.sk.snd_wnd != ack.window {
                 self.sk.snd_wnd = ack.window;

@@ -56,6 +56,8 @@ pub struct Sender {
     peer_ts_val: u32,
     /// The tick in which something that was out of place was answered last.
     answered: Option<u32>,
+    /// A segment that is acknowledged in part, and how many bytes of it.
+    part: (u32, u32),
 }
 
 /// The SYN that was sent last.
@@ -104,6 +106,7 @@ impl Sender {
             last_edt_ns: 0,
             peer_ts_val: 0,
             answered: None,
+            part: (0, 0),
         }
     }
 
@@ -156,7 +159,9 @@ impl Sender {
                 if self.is_discarded(tcp) {
                     return self.answer_misplaced();
                 }
-                self.process_ack(tcp);
+                if !self.process_ack(tcp) {
+                    return;
+                }
                 self.supply.forget(self.rtx.una(), || self.host.lowest_seq());
                 // A send has looked for room already.
                 if !self.push_pending() {
@@ -337,7 +342,7 @@ impl Sender {
     /// What an ACK changes of it: neither what was sent nor, of a stream with an end, what was written.
     #[inline]
     fn sync_una(&mut self) {
-        let una = self.supply.byte_seq(self.rtx.una());
+        let una = self.supply.byte_seq(self.rtx.una()).wrapping_add(self.acked_part());
         let acked = una.wrapping_sub(self.sk.snd_una);
         self.sk.bytes_acked = self.sk.bytes_acked.wrapping_add_signed(i64::from(acked as i32));
         self.sk.snd_una = una;
@@ -346,6 +351,16 @@ impl Sender {
             self.sync_write_seq();
         }
         debug_assert_eq!(self.sk.write_seq, self.supply.write_seq(self.sk.snd_nxt));
+    }
+
+    /// Bytes of the first unacknowledged segment that are acknowledged all the same.
+    #[inline]
+    pub(super) fn acked_part(&self) -> u32 {
+        if self.part.0 == self.rtx.una() {
+            self.part.1
+        } else {
+            0
+        }
     }
 
     fn sync_write_seq(&mut self) {

@@ -153,7 +153,8 @@ impl Sender {
         // A writer that waits for buffer space is not what limits the flow; the receive window may be.
         if self.recovery.ca_state() == CaState::Open && !self.is_writer_waiting() {
             let ssthresh = self.recovery.current_ssthresh(&self.sk);
-            self.cwnd_use.give_up_unused(&mut self.sk, ssthresh);
+            let least = self.config.initial_window;
+            self.cwnd_use.give_up_unused(&mut self.sk, ssthresh, least);
         }
         self.sk.snd_cwnd_stamp = self.sk.jiffies;
     }

@@ -1,7 +1,6 @@
 //! What the application does: writes, pauses, closes (`tcp_sendmsg_locked`, `tcp_push`, `tcp_skb_entail` in
 //! net/ipv4/tcp.c; the restart after idle in tcp_output.c).
 
-use super::super::cwnd_use::INIT_CWND;
 use super::super::limits::Limit;
 use super::super::send_buffer::{Queued, SendBuffer};
 use super::output::{buffer_segs, Push};
@@ -335,7 +334,7 @@ impl Sender {
         self.sk.snd_ssthresh = self.recovery.current_ssthresh(&self.sk);
         let sk = &mut self.sk;
         sk.note_own_cwnd();
-        let restart = INIT_CWND.min(sk.snd_cwnd);
+        let restart = self.config.initial_window.min(sk.snd_cwnd);
         let rto = sk.icsk_rto as i32;
         let mut left = idle - rto;
         while left > 0 && sk.snd_cwnd > restart {
@@ -377,7 +376,8 @@ impl Sender {
     #[inline]
     pub(super) fn window_left(&self) -> u64 {
         let (una, nxt) = self.window();
-        u64::from(self.sk.snd_wnd).saturating_sub(self.supply.bytes_in_flight(una, nxt))
+        let end = u64::from(self.sk.snd_wnd) + u64::from(self.acked_part());
+        end.saturating_sub(self.supply.bytes_in_flight(una, nxt))
     }
 
     /// Whether the receive window takes the next segment (`tcp_snd_wnd_test`).
