@@ -10,6 +10,8 @@ from dumbbell.errors import ScenarioError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dumbbell.plan.types import Plan
+
     from .request import Request
 
 
@@ -18,12 +20,13 @@ def check(request: Request) -> None:
     speaks for all.
     """
     from dumbbell import _native
+    from dumbbell.plan.moments import engine_text
 
     _check_ticks(request)
     if request.planned.repetition:
         return
     try:
-        _native.check(json.dumps(request.planned.plan))
+        _native.check(engine_text(request.planned.plan))
     except _native.PlanError as error:
         raise ScenarioError("", f"{request.planned.name}: the engine refuses the plan: {error}") from None
 
@@ -46,12 +49,46 @@ def _check_ticks(request: Request) -> None:
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run one plan into `folder`, which must not exist yet, and return its manifest."""
     from dumbbell import _native
+    from dumbbell.plan.moments import engine_text
 
     from .folder import ResultFolder
 
     _check_ticks(request)
-    plan, own = request.planned.plan, request.own
+    own, plan = request.own, request.planned.plan
+    native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})
     with ResultFolder(request, folder) as results:
-        native = own.native(plan["host"]["hz"], {flow["cca"] for flow in plan["flows"]})
-        summary = json.loads(_native.run(json.dumps(plan), str(results.path), request.progress, native, request.watch))
-        return results.finish(summary, controllers=own.record())
+        results.request, warnings = _settled(request, native)
+        text = engine_text(results.request.planned.plan)
+        summary = json.loads(_native.run(text, str(results.path), request.progress, native, request.watch))
+        return results.finish(summary, controllers=own.record(), warnings=warnings)
+
+
+def _settled(request: Request, native: Any) -> tuple[Request, list[str]]:
+    """The request with the instants of its plan's moments, and a warning for each that never comes."""
+    from dumbbell.plan import moments
+
+    planned = request.planned
+    if not moments.of(planned.plan):
+        return request, []
+
+    def states(plan: Plan) -> list[moments.State]:
+        return _states(plan, request, native)
+
+    plan, warnings = moments.settled(planned.plan, states)
+    return request._replace(planned=planned._replace(plan=plan)), warnings
+
+
+def _states(plan: Plan, request: Request, native: Any) -> list[tuple[int, int, str]]:
+    """The changes of state in a run of this plan."""
+    from pyarrow import parquet
+
+    from dumbbell import _native
+    from dumbbell.plan.moments import engine_text
+    from dumbbell.temporary import Temporary
+
+    nothing = dict.fromkeys((*plan["record"], "samples", "queue"), False)
+    first: Any = {**plan, "record": {**nothing, "events": True}}
+    folder = Temporary("pass")
+    _native.run(engine_text(first), str(folder.path), request.progress, native, None)
+    events = parquet.read_table(folder.path / "events.parquet", columns=["t_ns", "flow", "kind", "note"])
+    return [(row["t_ns"], row["flow"], row["note"]) for row in events.to_pylist() if row["kind"] == "cca_state"]

@@ -22,7 +22,7 @@ from dumbbell.scenario.names import Facts, names
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
 from dumbbell.scenario.workloads import Probes
 
-from . import routes, warn
+from . import moments, routes, warn
 from .planned import Case, Planned
 from .types import HostPlan, RecordPlan
 
@@ -177,7 +177,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     }
     if probes:
         whole["probes"] = probes
-    return whole
+    return moments.noted(whole, controllers.known() if known is None else known)
 
 
 def _record(record: Record) -> RecordPlan:

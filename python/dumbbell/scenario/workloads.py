@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import kinds
 from .declare import Variant, key
 from .kinds import DELAY, DURATION, RATE, SPAN_ABOVE_ZERO
+from .moments import or_moment
 from .plain_kinds import SWITCH, whole
 
 if TYPE_CHECKING:
@@ -178,7 +179,10 @@ class Workload(Variant):
 class OnOff(Workload, form="on_off"):
     """It sends in on times: as much as it can, or messages at a rate."""
 
-    on: Quantity = key(DURATION, "length of an on time, or its mean")
+    on: Quantity = key(
+        or_moment(DURATION),
+        "length of an on time, or its mean; or when the first one ends, as a [moment](#moments)",
+    )
     off: Quantity = key(DELAY, "length of an off time, or its mean")
     rate: MaybeQuantity = key(RATE, "payload per time while on; default: as much as possible", default=None)
     message: Quantity = key(_MESSAGE, "size of a message at that rate", default="1448B")
