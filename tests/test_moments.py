@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import dumbbell
+from conftest import Cli
 from dumbbell import ScenarioError
 from dumbbell.results.result import Result
 
@@ -88,9 +89,20 @@ def test_losses_and_the_first_pause_of_an_application_take_moments_too(tmp_path:
     cruise, refill = (
         next(at for at, state in states(result) if state == name) for name in ("PROBE_BW_CRUISE", "PROBE_BW_REFILL")
     )
-    assert plan["flows"][0]["workload"]["on"]["ns"] == cruise + 1
+    established = next(row["t_ns"] for row in result.events.to_pylist() if row["kind"] == "established")
+    assert plan["flows"][0]["workload"]["on"]["ns"] == cruise + 1 - established
     loss = next(stage for stage in plan["flows"][0]["forward"] if stage["kind"] == "loss")
     assert [at for at, _ in loss["steps"]] == [0, refill + 1, refill + 10_000_001]
+
+
+def test_a_resumed_sweep_takes_a_run_with_moments_for_its_own(tmp_path: Path, cli: Cli) -> None:
+    file = written(tmp_path)
+    assert cli("run", file, "--out", "out").returncode == 0
+    again = cli("run", file, "--out", "out", "--resume", "--json")
+    assert again.returncode == 0, again.stderr
+    other = written(tmp_path, ("+ 5ms", "+ 6ms"))
+    refused = cli("run", other, "--out", "out", "--resume")
+    assert (refused.returncode, "another plan" in refused.stderr) == (1, True)
 
 
 def test_a_store_knows_runs_by_their_moments_and_finds_them_again(tmp_path: Path) -> None:
@@ -119,6 +131,11 @@ def test_a_store_knows_runs_by_their_moments_and_finds_them_again(tmp_path: Path
         ("+ 5ms", "+ 5", "a time with its unit"),
         ("PROBE_BW_UP of main begins after 1s + 5ms", "3s", "no fixed time after a step at a moment"),
         ("]] }", "]], repeat = true }", "no repeat of steps at moments"),
+        (
+            'cca = "bbr3"',
+            'cca = "bbr3"\nworkload = { kind = "on_off", on = "DRAIN of main begins", off = "1s", random = true }',
+            "wanted false next to an on time that ends at a moment",
+        ),
         ("PROBE_BW_UP of main begins after 1s + 5ms", "DRAIN of main begins", "wanted after the step before it"),
     ],
 )

@@ -79,16 +79,17 @@ def _settled(request: Request, native: Any) -> tuple[Request, list[str]]:
 
 
 def _states(plan: Plan, request: Request, native: Any) -> list[tuple[int, int, str]]:
-    """The changes of state in a run of this plan."""
+    """The changes of state in a run of this plan, and when its connections are established."""
     from pyarrow import parquet
 
     from dumbbell import _native
-    from dumbbell.plan.moments import engine_text
+    from dumbbell.plan import moments
     from dumbbell.temporary import Temporary
 
     nothing = dict.fromkeys((*plan["record"], "samples", "queue"), False)
     first: Any = {**plan, "record": {**nothing, "events": True}}
     folder = Temporary("pass")
-    _native.run(engine_text(first), str(folder.path), request.progress, native, None)
+    _native.run(moments.engine_text(first), str(folder.path), request.progress, native, None)
     events = parquet.read_table(folder.path / "events.parquet", columns=["t_ns", "flow", "kind", "note"])
-    return [(row["t_ns"], row["flow"], row["note"]) for row in events.to_pylist() if row["kind"] == "cca_state"]
+    rows = [row for row in events.to_pylist() if row["kind"] in ("cca_state", "established")]
+    return [(row["t_ns"], row["flow"], row["note"] or moments.OPEN) for row in rows]

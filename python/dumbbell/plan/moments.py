@@ -30,8 +30,11 @@ KEY = "moments"
 #: Most moments of a plan: each may take a pass of its own.
 MOST = 20
 
+#: What `State` has for a connection that is established, which no controller calls a state: applications start then.
+OPEN = ""
+
 State = tuple[int, int, str]
-"""A change of a controller's state: ns, flow, state."""
+"""A change of a controller's state: ns, flow, state; or `OPEN`."""
 
 
 class _Place(NamedTuple):
@@ -144,7 +147,7 @@ def settled(plan: Plan, states: Callable[[Plan], list[State]]) -> tuple[Plan, li
         if not sure:
             break
         for i in sure:
-            instants[i] = coming[i] - _since(plan, entries[i])
+            instants[i] = coming[i] - _since(entries[i], changes)
         left -= sure
     plan = _with(plan, instants)
     _check_order(plan)
@@ -153,7 +156,7 @@ def settled(plan: Plan, states: Callable[[Plan], list[State]]) -> tuple[Plan, li
 
 def _event(entry: Mapping[str, Any], changes: list[State]) -> int | None:
     """When its state changes as it says; None if never."""
-    own = [(at, state) for at, flow, state in changes if flow == entry["flow"]]
+    own = [(at, state) for at, flow, state in changes if flow == entry["flow"] and state != OPEN]
     if entry["edge"] == "begins":
         times = (at for at, state in own if state == entry["state"])
     else:
@@ -161,9 +164,10 @@ def _event(entry: Mapping[str, Any], changes: list[State]) -> int | None:
     return next((at for at in times if at >= entry["after_ns"]), None)
 
 
-def _since(plan: Plan, entry: Mapping[str, Any]) -> int:
-    """What an instant counts from: an application's times from its flow's start."""
-    return plan["flows"][entry["path"][1]]["start_ns"] if entry["path"][-1] == "ns" else 0
+def _since(entry: Mapping[str, Any], changes: list[State]) -> int:
+    """What an instant counts from: times of an application from when its connection is established."""
+    _, flow, *_, last = entry["path"]
+    return next((at for at, of_flow, state in changes if (of_flow, state) == (flow, OPEN)), 0) if last == "ns" else 0
 
 
 def _check_order(plan: Plan) -> None:
