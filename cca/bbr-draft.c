@@ -234,10 +234,9 @@ static bool bbr_draft_update_aggregation(const struct sock *sk, struct bbr2 *bbr
 	return true;
 }
 
-static u32 bbr_draft_aggregation_cwnd(const struct sock *sk, const struct bbr2 *bbr)
+static u32 bbr_draft_extra_acked(const struct bbr2 *bbr)
 {
-	return (param(sk, extra_acked_gain) * minmax_get(&bbr_draft_view(bbr)->extra_acked)) >>
-	       BBR_SCALE;
+	return minmax_get(&bbr_draft_view(bbr)->extra_acked);
 }
 
 /* 5.3.4.3: the younger minimum enters the older one where it is smaller, or that one has expired. */
@@ -337,7 +336,7 @@ static const struct bbr2_rules bbr2_rules = {
 	.learn_bw = bbr_draft_learn_bw,
 	.advance_bw = bbr_draft_advance_bw,
 	.update_aggregation = bbr_draft_update_aggregation,
-	.aggregation_cwnd = bbr_draft_aggregation_cwnd,
+	.extra_acked = bbr_draft_extra_acked,
 	.check_full_bw = bbr_draft_check_full_bw,
 	.check_startup_loss = bbr_draft_check_startup_loss,
 	.check_drain = bbr_draft_check_drain,

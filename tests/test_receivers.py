@@ -64,7 +64,7 @@ def test_an_honest_one_is_no_part_of_a_plan_and_may_be_varied_with_others() -> N
         ('receiver = { kind = "ack_division", pieces = 1 }', "flow[0].receiver.pieces: got 1, wanted a whole number"),
         (
             'receiver = "ack_division"\ntransport = "quic"',
-            'flow[0].receiver: got "ack_division", wanted none with QUIC',
+            'flow[0].receiver: got "ack_division", wanted none but over TCP',
         ),
         (
             'receiver = "optimistic_acks"\nworkload = { kind = "paced", rate = "1Mbps" }',

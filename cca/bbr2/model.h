@@ -110,17 +110,24 @@ static void bbr2_update_ack_aggregation(const struct sock *sk, struct bbr2 *bbr,
 		bbr->extra_acked[slot] = (u16)extra;
 }
 
+/* The largest aggregation of the last rounds, segments. */
+static u32 bbr2_extra_acked(const struct bbr2 *bbr)
+{
+	if (bbr2_rules.extra_acked)
+		return bbr2_rules.extra_acked(bbr);
+	return max(bbr->extra_acked[0], bbr->extra_acked[1]);
+}
+
 /* What aggregation adds to the window, segments. */
 static u32 bbr2_ack_aggregation_cwnd(const struct sock *sk, const struct bbr2 *bbr)
 {
 	u32 extra, bound;
 
-	if (bbr2_rules.aggregation_cwnd)
-		return bbr2_rules.aggregation_cwnd(sk, bbr);
 	if (!bbr->full_bw_reached && !param(sk, extra_acked_in_startup))
 		return 0;
-	extra = max(bbr->extra_acked[0], bbr->extra_acked[1]);
-	extra = (param(sk, extra_acked_gain) * extra) >> BBR_SCALE;
+	extra = (param(sk, extra_acked_gain) * bbr2_extra_acked(bbr)) >> BBR_SCALE;
+	if (bbr2_rules.extra_acked)
+		return extra;
 	bound = (u32)(((u64)bbr2_bw(bbr) * param(sk, extra_acked_max_us)) >> BW_SCALE);
 	return min(extra, bound);
 }

@@ -207,7 +207,7 @@ struct bbr2_rules {
 	void	(*learn_bw)(const struct sock *sk, struct bbr2 *bbr, u32 bw);	/* a sample for the bandwidth filter */
 	bool	(*advance_bw)(struct bbr2 *bbr);	/* true: instead of v2alpha's next cycle of that filter */
 	bool	(*update_aggregation)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs);	/* true: done */
-	u32	(*aggregation_cwnd)(const struct sock *sk, const struct bbr2 *bbr);
+	u32	(*extra_acked)(const struct bbr2 *bbr);	/* the largest aggregation, without a bound in time */
 	bool	(*check_startup_loss)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs);	/* true: done */
 	bool	(*check_drain)(struct sock *sk, struct bbr2 *bbr);	/* true: done */
 	bool	(*update_rtts)(const struct sock *sk, struct bbr2 *bbr, const struct rate_sample *rs, bool *expired);	/* true: done */

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dumbbell.errors import EngineError, ScenarioError, show, wrong
+from dumbbell.plan import moments
 from dumbbell.scenario.file import EXTRA
 
 if TYPE_CHECKING:
@@ -193,6 +194,9 @@ def kernel_of(request: Request) -> str:
 
 
 def _refuse_extra(request: Request) -> None:
+    entries = moments.of(request.planned.plan)
+    if entries and request.on != "sim":
+        raise wrong(entries[0]["key"], entries[0]["text"], f"times with --on {request.on}; --on sim finds moments")
     for name in EXTRA:
         if request.planned.plan["record"].get(name) and name not in kind(request.on).extra:
             raise ScenarioError(f"record.{name}", f"got true, wanted false with --on {request.on}; --on sim has it")

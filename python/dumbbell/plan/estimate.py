@@ -140,7 +140,10 @@ def _rate(link: LinkPlan, duration_ns: int) -> str:
         whole = units.rate_text(link["rate_bps"])
         of_all = "" if used == whole else f"; {whole} in all of it"
         return f"{used} in the mean of the run ({link['trace']['path']}{of_all})"
-    later = [f"{units.rate_text(rate)} from {units.span_text(at)}" for at, rate in link["steps"][1:]]
+    later = [
+        f"{units.rate_text(rate)} {f'from {units.span_text(at)}' if at <= duration_ns else 'later'}"
+        for at, rate in link["steps"][1:]
+    ]
     if len(later) > COURSE_SHOWN:
         rates = [rate for _, rate in link["steps"]]
         low = units.rate_text(min(rates))

@@ -24,7 +24,7 @@ from dumbbell.scenario.receivers import OptimisticAcks
 from dumbbell.scenario.routes import BOTTLENECK, Link, Up
 from dumbbell.scenario.workloads import DATAGRAM_MAX, OnOff, Paced, Probes, Udp
 
-from . import routes, warn
+from . import moments, routes, warn
 from .planned import Case, Planned
 from .types import HostPlan, RecordPlan
 
@@ -180,7 +180,7 @@ def plan(case: Scenario, known: Known | None = None, *, seed: int | None = None)
     }
     if probes:
         whole["probes"] = probes
-    return whole
+    return moments.noted(whole, controllers.known() if known is None else known)
 
 
 def _record(record: Record) -> RecordPlan:

@@ -13,6 +13,7 @@ from dumbbell.backends.folder import manifest_text, remove
 from dumbbell.backends.request import Request
 from dumbbell.errors import DumbbellError, wrong
 from dumbbell.files import UnreadableError, make_folder
+from dumbbell.plan import moments
 from dumbbell.plan.planned import Planned
 
 from . import locks
@@ -98,7 +99,7 @@ def _kept(folder: Path) -> Kept:
 def _is_current(key: str, manifest: dict[str, Any]) -> bool | None:
     if manifest["controllers"]:
         return None
-    planned = Planned(0, manifest["name"], {}, 0, manifest["plan"])
+    planned = Planned(0, manifest["name"], {}, 0, moments.unsettled(manifest["plan"]))
     try:
         return builds.key(Request(planned, on=manifest["backend"])) == key
     except DumbbellError:  # a kernel or a controller that is no longer there

@@ -129,12 +129,13 @@ def is_notebook() -> bool:
 
 def effort(job: Job) -> int:
     """Relative time that a run takes, in any unit: by its duration in real time, elsewhere by its packets."""
-    from dumbbell.plan.estimate import packets  # needs much that a run does not, and start-up counts
+    from dumbbell.plan import moments  # these need much that a run does not, and start-up counts
+    from dumbbell.plan.estimate import packets
 
     planned = job.planned.plan
     if backends.kind(job.request.on).is_real_time:
         return planned["duration_ns"]
-    return packets(planned) + START_PACKETS
+    return packets(planned) * (2 if moments.of(planned) else 1) + START_PACKETS
 
 
 def _span(seconds: float) -> str:

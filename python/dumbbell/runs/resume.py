@@ -13,6 +13,7 @@ from dumbbell.backends import builds
 from dumbbell.backends.folder import MANIFEST, damage, manifest_text, remove
 from dumbbell.errors import ResultError, listed
 from dumbbell.files import UnreadableError
+from dumbbell.plan import moments
 
 from .place import manifest_of, strangers
 
@@ -68,7 +69,8 @@ def _compare(job: Job, manifest: dict[str, Any]) -> None:
         raise ResultError(
             f"{at}: written in format {manifest['schema_version']}, this is {_native.MANIFEST_VERSION}; {elsewhere}"
         )
-    if manifest["plan"] != json.loads(json.dumps(job.planned.plan)):  # steps are tuples in a plan, lists in a file
+    wanted = json.loads(json.dumps(job.planned.plan))  # steps are tuples in a plan, lists in a file
+    if moments.unsettled(manifest["plan"]) != wanted:
         raise ResultError(f"{at}: holds the result of another plan; --force replaces all results, or {elsewhere}")
     if manifest.get("controllers", []) != own.record():
         raise ResultError(f"{at}: made with other controllers of one's own (--cca); {elsewhere}")

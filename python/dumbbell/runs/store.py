@@ -28,6 +28,7 @@ from dumbbell.backends import builds
 from dumbbell.backends.folder import BESIDE, ResultFolder, damage, manifest_text, remove, system_error
 from dumbbell.errors import EngineError, ResultError
 from dumbbell.files import make_folder
+from dumbbell.plan import moments
 
 from . import locks
 from .job import Job
@@ -181,7 +182,7 @@ def asked(stored: dict[str, Any], request: Request) -> dict[str, Any]:
         "repetition": planned.repetition,
         "scenario": request.scenario_text,
         "set": list(request.overrides),
-        "plan": planned.plan,
+        "plan": moments.taken(planned.plan, stored["plan"]),
         "warnings": [*planned.warnings, *stored["warnings"]],
         "digests": builds.digests(request),  # the key of the run has them
     }

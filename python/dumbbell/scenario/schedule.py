@@ -12,6 +12,8 @@ from dumbbell import units
 from dumbbell.units import UnitError
 
 from . import kinds
+from .moments import FORM as MOMENT_FORM
+from .moments import Moment
 from .plain_kinds import SWITCH, Kind
 from .recordings.forms import NAMES
 
@@ -147,15 +149,33 @@ def in_steps(value: Mapping[str, Any], parse: Callable[[object], int], wanted: s
         raise UnitError(wanted + (f"; no key {unknown[0]}" if unknown else ""))
     if len(steps) > STEPS_MAX:
         raise UnitError(f"{STEPS_MAX} steps at most")
-    parsed = tuple((units.span_ns(at), parse(item)) for at, item in steps)
+    parsed = tuple((_time(at), parse(item)) for at, item in steps)
     if parsed[0][0] != 0:
         raise UnitError('steps, the first of them at "0s"')
-    if any(later[0] <= earlier[0] for earlier, later in pairwise(parsed)):
+    pairs = [(earlier[0], later[0]) for earlier, later in pairwise(parsed)]
+    if any(isinstance(earlier, Moment) and not isinstance(later, Moment) for earlier, later in pairs):
+        raise UnitError(f"no fixed time after a step at a moment, but the moment with a time: {MOMENT_FORM}")
+    if any(isinstance(at, Moment) for at, _ in parsed):
+        if value.get("repeat", False) is not False:
+            raise UnitError("no repeat of steps at moments")
+        return Schedule(parsed)
+    if any(later <= earlier for earlier, later in pairs):
         raise UnitError("steps in ascending order of time")
-    if any(later[0] - earlier[0] < STEP_MIN_NS for earlier, later in pairwise(parsed)):
+    if any(later - earlier < STEP_MIN_NS for earlier, later in pairs):
         raise UnitError(f"steps at least {units.span_text(STEP_MIN_NS)} apart")
     repeat = value.get("repeat", False)
     return Schedule(parsed, repeat_ns(repeat if isinstance(repeat, bool) else units.span_ns(repeat), parsed))
+
+
+def _time(value: object) -> int:
+    """A time from the start of the run, or a moment; raises UnitError."""
+    moment = Moment.parse(value)
+    if moment is not None:
+        return moment
+    try:
+        return units.span_ns(value)
+    except UnitError as error:
+        raise UnitError(f"{error}, or a moment such as {MOMENT_FORM}") from None
 
 
 def repeat_ns(period: bool | int, steps: tuple[tuple[int, int], ...]) -> int | None:  # noqa: FBT001 - as it is written

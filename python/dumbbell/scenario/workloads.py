@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from dumbbell.errors import wrong
+
 from . import kinds
 from .declare import Variant, key
 from .kinds import DELAY, DURATION, RATE, SPAN_ABOVE_ZERO
+from .moments import Moment, or_moment
 from .plain_kinds import SWITCH, Choice, whole
 
 if TYPE_CHECKING:
@@ -198,11 +201,19 @@ class Workload(Variant):
 class OnOff(Workload, form="on_off"):
     """It sends in on times: as much as it can, or messages at a rate."""
 
-    on: Quantity = key(DURATION, "length of an on time, or its mean")
+    on: Quantity = key(
+        or_moment(DURATION),
+        "length of an on time, or its mean; or when the first one ends, as a [moment](#moments)",
+    )
     off: Quantity = key(DELAY, "length of an off time, or its mean")
     rate: MaybeQuantity = key(RATE, "payload per time while on; default: as much as possible", default=None)
     message: Quantity = key(_MESSAGE, "size of a message at that rate", default="1448B")
     random: Switch = key(SWITCH, "exponentially distributed times with these means", default=False)
+
+    def check(self) -> None:
+        """Raise ScenarioError for a moment among random times."""
+        if self.random and isinstance(self.on, Moment):
+            raise wrong(f"{self.AT}.random", True, "false next to an on time that ends at a moment")
 
     def plan(self) -> dict[str, Any]:
         """Build the part of the plan that the engine takes."""
