@@ -28,7 +28,7 @@ fn main() {
         &["h", "c", "txt"],
     );
     let sources =
-        text_table("SOURCES", &cca, &["", "bbr1", "bbr2", "bbr2plus", "hosts/kmod"], &["h", "c"]);
+        text_table("SOURCES", &cca, &["", "bbr1", "bbr2", "bbr2plus", "cubic", "orca", "hosts/kmod"], &["h", "c"]);
     fs::write(&out, headers + &sources)
         .unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
 }
