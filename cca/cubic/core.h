@@ -494,7 +494,8 @@ static void cubic_measure(struct sock *sk, struct cubic *ca, s32 sampled_us)
 enum { CUBIC_SLOW_START, CUBIC_CONCAVE, CUBIC_CONVEX, CUBIC_RENO_FRIENDLY };
 #define CUBIC_STATES "SLOW_START", "CONCAVE", "CONVEX", "RENO_FRIENDLY"
 
-static void cubic_tell(struct sock *sk, const struct cubic *ca, struct cca_info *info)
+static __attribute__((unused)) void cubic_tell(struct sock *sk, const struct cubic *ca,
+					       struct cca_info *info)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u32 origin = param(sk, byte_count) ? ca->origin / CUBIC_PART : ca->origin;

@@ -22,7 +22,7 @@
  * controllers with cong_control only. min_rtt never expires.
  *
  * Sources: Abbasloo, Yen and Chao, "Classic Meets Modern: a Pragmatic Learning-Based Congestion Control for the Internet",
- * SIGCOMM 2020; Soheil-ab/Orca at cafaf9a (rl-module, src/orca-server-mahimahi.cc, linux/*.patch).
+ * SIGCOMM 2020; Soheil-ab/Orca at cafaf9a (rl-module, src/orca-server-mahimahi.cc, the patches of linux).
  *
  * A policy's C file has policy_layers, POLICY_LAYERS, policy_thresholds, POLICY_THRESHOLDS and POLICY_FIRST, the percentage
  * below the first threshold, POLICY_PERIOD_US and POLICY_AGE_US, and ends with ORCA_MODULE.
@@ -96,8 +96,8 @@ static u32 orca_infer(struct orca *orca)
 		net_forward(&policy_layers[i], in, orca->hidden[i & 1]);
 		in = orca->hidden[i & 1];
 	}
-	return POLICY_FIRST + net_reached(net_sum(&policy_layers[i], 0, in), policy_thresholds,
-					  POLICY_THRESHOLDS);
+	return POLICY_FIRST +
+	       net_reached(net_sum(&policy_layers[i], 0, in), policy_thresholds, POLICY_THRESHOLDS);
 }
 
 /* ---- The monitor ---- */
@@ -168,8 +168,8 @@ static void orca_grow(struct sock *sk, struct orca *orca)
 		orca_begin_period(tp, orca);
 	} else if (orca->rtts) {
 		orca->rtts = 0;
-		orca_set_window(tp, div64_u64((u64)tcp_snd_cwnd(tp) * param(sk, grow_percent),
-					      100));
+		orca_set_window(tp,
+				div64_u64((u64)tcp_snd_cwnd(tp) * param(sk, grow_percent), 100));
 	}
 }
 

@@ -34,7 +34,7 @@ struct net_layer {
 
 static s64 net_sum(const struct net_layer *layer, u32 output, const s32 *in)
 {
-	const s32 *weights = layer->weights + (size_t)output * layer->inputs;
+	const s32 *weights = layer->weights + (u64)output * layer->inputs;
 	s64 sum = layer->bias[output];
 	u32 i;
 
@@ -49,8 +49,7 @@ static s32 net_tanh(const s32 *table, s64 x)
 	u64 size = (u64)(x < 0 ? -x : x);
 	u32 step = (u32)min_t(u64, size >> NET_TANH_SHIFT, 256);
 	s64 part = step < 256 ? (s64)(size & ((1 << NET_TANH_SHIFT) - 1)) : 0;
-	s32 y = table[step] +
-		(s32)(((table[step + 1] - table[step]) * part) >> NET_TANH_SHIFT);
+	s32 y = table[step] + (s32)(((table[step + 1] - table[step]) * part) >> NET_TANH_SHIFT);
 
 	return x < 0 ? -y : y;
 }
