@@ -300,3 +300,10 @@ def test_a_python_file_that_is_none_is_said(tmp_path: Path) -> None:
         Own.load([], {"a-name-that-is-too-long": Fixed})
     with pytest.raises(ScenarioError, match="wanted a class with a method `on_ack`"):
         Own.load([], {"int": int})
+
+
+@pytest.mark.parametrize("name", ["cubic", "bbr3", "bbr"])
+def test_a_copy_of_a_controller_finds_what_it_shares_with_others(tmp_path: Path, name: str) -> None:
+    root = Path(__file__).parents[1]
+    (tmp_path / f"{name}.c").write_text((root / f"cca/{name}.c").read_text(encoding="utf-8"), encoding="utf-8")
+    assert list(Own.load([tmp_path / f"{name}.c"]).sources) == [name]

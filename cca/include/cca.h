@@ -65,6 +65,8 @@
  *                           usecs_to_jiffies(sk, us), msecs_to_jiffies(sk, ms) round up.
  *   cca_random_below(sk, n) uniform in 0 .. n-1; seeded per flow natively.
  *   cca_request_pacing(sk)  ask TCP to pace unless fq already does.
+ *   cca_bound_pacing(sk, bytes_per_s)  pace at this rate at most from now on, for a controller whose rate TCP sets
+ *                           (cong_avoid); it replaces the application's bound, sk_max_pacing_rate. Not under BPF.
  *
  * Not available, on purpose: libc, floating point, signed division, unbounded
  * loops, mutable globals.

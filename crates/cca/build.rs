@@ -24,11 +24,20 @@ fn main() {
     let headers = text_table(
         "FILES",
         &cca,
-        &["include", "hosts/sim", "hosts/module", "hosts/struct_ops"],
+        &[
+            "bbr1",
+            "bbr2",
+            "bbr2plus",
+            "cubic",
+            "orca",
+            "include",
+            "hosts/sim",
+            "hosts/module",
+            "hosts/struct_ops",
+        ],
         &["h", "c", "txt"],
     );
-    let sources =
-        text_table("SOURCES", &cca, &["", "bbr1", "bbr2", "bbr2plus", "hosts/kmod"], &["h", "c"]);
+    let sources = text_table("SOURCES", &cca, &["", "hosts/kmod"], &["h", "c"]);
     fs::write(&out, headers + &sources)
         .unwrap_or_else(|e| panic!("cannot write {}: {e}", out.display()));
 }

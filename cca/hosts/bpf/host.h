@@ -162,6 +162,11 @@ static inline void cca_request_pacing(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/* A BPF program may not write the bound. */
+static inline void cca_bound_pacing(struct sock *sk, u64 bytes_per_s)
+{
+}
+
 /* A kernel refuses flags that it does not know, and these are the ones that all know. */
 #define CCA_BPF_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
 

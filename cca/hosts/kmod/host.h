@@ -83,6 +83,11 @@ static inline void cca_request_pacing(struct sock *sk)
 	cmpxchg(&sk->sk_pacing_status, SK_PACING_NONE, SK_PACING_NEEDED);
 }
 
+static inline void cca_bound_pacing(struct sock *sk, u64 bytes_per_s)
+{
+	WRITE_ONCE(sk->sk_max_pacing_rate, (unsigned long)bytes_per_s);
+}
+
 /* ---- Registration ---- */
 
 static struct tcp_congestion_ops cca_ops __read_mostly = {

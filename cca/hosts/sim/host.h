@@ -150,4 +150,9 @@ static inline void cca_request_pacing(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+static inline void cca_bound_pacing(struct sock *sk, u64 bytes_per_s)
+{
+	*(unsigned long *)&sk->sk_max_pacing_rate = (unsigned long)bytes_per_s;
+}
+
 #endif /* CCA_HOST_H */

@@ -103,7 +103,13 @@ fn run_clang(
     let clang = env::var("CLANG").ok().filter(|name| !name.is_empty());
     let clang = clang.unwrap_or_else(|| "clang".to_owned());
     let mut run = Command::new(&clang);
-    run.args(CLANG_FLAGS).arg("-iquote").arg(folder.join("cca/include")).arg("-I").arg(folder);
+    run.args(CLANG_FLAGS)
+        .arg("-iquote")
+        .arg(folder.join("cca/include"))
+        .arg("-iquote")
+        .arg(folder.join("cca"))
+        .arg("-I")
+        .arg(folder);
     run.arg("-c").arg(source).arg("-o").arg(object);
     let said = run_bounded(run, goes_on).map_err(|e| Error::NoClang {
         source_file: source.display().to_string(),

@@ -110,7 +110,9 @@ impl Job<'_> {
         let stem = self.stem();
         let object = self.out.join("controller.o");
         let mut cc = self.cc();
-        cc.arg("-iquote").arg(self.out.join("cca/include")).args(NO_FLOAT_REGISTERS);
+        // A copy of a controller finds what it shares with others in `cca/`, unless it lies beside it.
+        cc.arg("-iquote").arg(self.out.join("cca/include"));
+        cc.arg("-iquote").arg(self.out.join("cca")).args(NO_FLOAT_REGISTERS);
         cc.arg("-MMD").arg("-c").arg(self.source).arg("-o").arg(&object);
         self.run(cc).map_err(|refused| self.error(&refused))?;
         self.check_rules(&object)?;

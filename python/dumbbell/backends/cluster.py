@@ -98,7 +98,7 @@ def _sources(own: Own) -> list[list[tuple[str, str]]]:
 
     by_file: dict[str, list[tuple[str, str]]] = {}
     for record in own.record():
-        if own.sources[record["name"]].program:
+        if own.sources[record["name"]].program or own.sources[record["name"]].made:
             raise ScenarioError(
                 "--cca", f"got {record['file']}, wanted a C or Python file to send; --on sim has programs"
             )

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .options_host import add_cca, add_kernel, add_shell
 from .options_papers import add_demo, add_fidelity, add_papers, add_reproduce
 from .options_plot import add_plot
+from .options_policy import add_policy
 from .options_race import add_race
 from .options_results import add_export, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_run
@@ -296,6 +297,12 @@ GROUPS = {
             add_cca,
             "views:cca_{action}",
             ("dumbbell cca list", "dumbbell cca show bbr3"),
+        ),
+        "policy": Command(
+            "import controllers that somebody has trained (Orca), and say what is in a policy file",
+            add_policy,
+            "policy:{action}_",
+            ("dumbbell policy import model.ckpt-1283529", "dumbbell policy show orca.safetensors"),
         ),
         "trace": Command(
             "say what recordings of paths hold, convert and draw them, or write synthetic ones",

@@ -22,6 +22,8 @@ from dumbbell.controllers import NAME_MAX, Controller, Param, from_item, known
 from dumbbell.errors import ControllerError, ScenarioError, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
 
+#: How the names of policy files end.
+_POLICY = ".safetensors"
 _INT64 = (-(2**63), 2**63 - 1)
 #: Back ends that compile Linux modules with the headers of their kernel.
 _WITH_HEADERS = ("uml", "uml-ours")
@@ -41,6 +43,13 @@ class Source(NamedTuple):
     """Why the simulator does not have a Linux module that a kernel's own headers may compile."""
     program: str | None = None
     """The program that runs the plans which name it."""
+    made: str | None = None
+    """The C file that it was made into, where its own file is none."""
+
+    @property
+    def c_file(self) -> str:
+        """The file that a compiler for kernels takes; one that does not end with .c is none."""
+        return self.made or str(self.record["file"])
 
     @property
     def is_ours(self) -> bool:
@@ -50,7 +59,7 @@ class Source(NamedTuple):
 
 def is_file(text: str) -> bool:
     """True if a controller is given as a file, and not by its name."""
-    return os.sep in text or text.endswith((".c", ".py"))
+    return os.sep in text or text.endswith((".c", ".py", _POLICY))
 
 
 def name_in(file: str, at: str = "CCA") -> str:
@@ -128,14 +137,14 @@ class Own:
             is_c = source.library is not None
             more = "; --on uml has Linux modules, `bpftool struct_ops register` BPF programs" if is_c else ""
             raise ScenarioError(at, f'got "{name}", {what} of your own, wanted {accepted}{more}')
-        return str(source.record["file"])
+        return source.c_file
 
     def kernel_refusals(self) -> list[str]:
         """Reasons why no kernel takes controllers in our style by BPF that the simulator runs; none without clang."""
         from dumbbell import _native
 
         ours = [source for source in self.sources.values() if source.is_ours]
-        found = [(source.record["file"], _native.kernel_refusal(source.record["file"])) for source in ours]
+        found = [(source.c_file, _native.kernel_refusal(source.c_file)) for source in ours]
         # An error elsewhere is one of the headers, which this machine lacks.
         return [
             f"{said.replace(' error: ', ' ', 1)}; a kernel does not take it by BPF (--on linux, --on bpf, `dumbbell"
@@ -173,9 +182,11 @@ def _load(file: Path, *, has_kernel: bool) -> list[Source]:
             if not found:
                 raise
             return [found]
+    if file.suffix == _POLICY:
+        return [_policy(file)]
     if programs.is_program(file):
         return _program(file)
-    accepted = "a C source (.c), a Python file (.py) or a program with controllers in Rust (docs/test.md)"
+    accepted = "a C source (.c), a Python file (.py), a policy (.safetensors) or a program with controllers in Rust"
     raise ScenarioError("--cca", f'got "{file}", wanted {accepted}')
 
 
@@ -186,6 +197,21 @@ def _digest(file: Path) -> str:
         return hashlib.sha256(read_bytes(file, SOURCE_MAX)).hexdigest()
     except UnreadableError as error:
         raise ScenarioError("--cca", f"got {show(str(file))} ({error}), wanted a C or Python source") from None
+
+
+def _policy(file: Path) -> Source:
+    """The controller of a policy file, by the C file that it is made into."""
+    from dumbbell.policy import file as policies
+    from dumbbell.policy import source as c
+    from dumbbell.temporary import Temporary
+
+    policy = policies.read(file)
+    folder = Temporary("policy")
+    made = folder.path / f"{c.c_name(policy.header.name)}.c"
+    made.write_text(c.of(policy), encoding="utf-8")
+    source = _compiled(made, folder)
+    record = {**source.record, "file": str(file), "sha256": policy.digest}
+    return source._replace(record=record, made=str(made))
 
 
 def _program(file: Path) -> list[Source]:
@@ -231,7 +257,8 @@ def _lacking(headers: list[str], names: list[str]) -> str:
     return told(headers, names) if headers or names else ""
 
 
-def _compiled(file: Path) -> Source:
+def _compiled(file: Path, *kept: object) -> Source:
+    """The controller of a C file; `kept` lives as long as it."""
     import threading
 
     from dumbbell.temporary import Temporary
@@ -254,7 +281,7 @@ def _compiled(file: Path) -> Source:
         built[hz] = (item["library"], item["symbol"])
         return item
 
-    def library(hz: int) -> tuple[str, str | None]:
+    def library(hz: int, _: object = kept) -> tuple[str, str | None]:
         with alone:
             if hz not in built:
                 build(hz)

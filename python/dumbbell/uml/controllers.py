@@ -54,7 +54,7 @@ def instances(plan: Plan, own: Own, *, ours: bool) -> list[Instance | None]:
 def _instance(flow: FlowPlan, at: str, own: Own, *, ours: bool) -> Instance | None:
     cca, params = flow["cca"], tuple(sorted(flow["params"].items()))
     if cca in own.sources:
-        file = str(own.sources[cca].record["file"])
+        file = own.sources[cca].c_file
         if not file.endswith(".c"):
             raise ScenarioError(
                 f"{at}.cca",

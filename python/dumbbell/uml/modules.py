@@ -238,7 +238,7 @@ def _digest(files: Sequence[Path], *texts: str) -> str:
 def _make(units: list[_Unit], tree: Path, folder: Path, arch: str | None) -> None:
     objects = " ".join(f"{unit.stem}.o" for unit in units)
     # The paths of the folder are not to be in the modules: the same text makes the same bytes.
-    flags = f"-iquote {folder}/cca/include -ffile-prefix-map={folder}/="
+    flags = f"-iquote {folder}/cca/include -iquote {folder}/cca -ffile-prefix-map={folder}/="
     (folder / "Kbuild").write_text(f"obj-m := {objects}\nccflags-y := {flags}{_features(tree)}\n")
     for unit in units:
         (folder / f"{unit.stem}.c").write_text(unit.text)

@@ -1,0 +1,25 @@
+"""Options of `dumbbell policy`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_policy(policy: argparse.ArgumentParser) -> None:
+    """Of `dumbbell policy`."""
+    actions = policy.add_subparsers(dest="action", metavar="ACTION", required=True)
+    imported = actions.add_parser("import", help="make a policy file of a network that somebody has trained")
+    imported.add_argument(
+        "checkpoint",
+        metavar="CHECKPOINT",
+        help="of Orca's trainer: the name that its files (.index, .data-00000-of-00001) have in common",
+    )
+    imported.add_argument(
+        "-o", "--out", metavar="FILE", default="orca.safetensors", help="policy file to write (default: %(default)s)"
+    )
+    imported.add_argument("--force", action="store_true", help="overwrite what is there")
+    show = actions.add_parser("show", help="say what a policy file holds")
+    show.add_argument("file", metavar="FILE", help="policy file (.safetensors)")
+    show.add_argument("--json", action="store_true", help="print one JSON object")
+    source = actions.add_parser("source", help="print a policy as one C file, which kernels and the simulator take")
+    source.add_argument("file", metavar="FILE", help="policy file (.safetensors)")

@@ -1,0 +1,82 @@
+"""`dumbbell policy`: controllers whose window a trained network decides."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dumbbell.errors import OutError
+from dumbbell.files import written_whole
+
+from .output import note
+from .status import OK
+from .writers import write_object
+
+if TYPE_CHECKING:
+    from dumbbell.policy.file import Policy
+
+
+def import_(arguments: argparse.Namespace) -> int:
+    """Make a policy file of a checkpoint."""
+    from dumbbell.policy import file, imports
+
+    policy, notes = imports.orca(Path(arguments.checkpoint))
+    out = Path(arguments.out)
+    if out.exists() and not arguments.force:
+        raise OutError(f"--out: {out} exists; --force replaces it")
+    try:
+        with written_whole(out) as draft:
+            file.write(policy, draft)
+    except OSError as error:
+        raise OutError(f"--out: {out}: {error.strerror}") from None
+    for text in notes:
+        note(text)
+    print(f"{out}: {_sizes(policy)}; --cca {out} makes it the controller {policy.header.name}")
+    return OK
+
+
+def show_(arguments: argparse.Namespace) -> int:
+    """Say what a policy file holds."""
+    from dumbbell.policy import file
+
+    policy = file.read(Path(arguments.file))
+    header = policy.header
+    facts = {
+        "name": header.name,
+        "summary": header.summary,
+        "network": _sizes(policy),
+        "signals": f"{', '.join(header.signals)}; the last {header.history} of each",
+        "answers": f"{header.first} to {header.first + len(policy.thresholds)} % of the window",
+        "base": header.base,
+        "period": f"{header.period_us / 1000:g} ms",
+        "age": f"{header.age_us / 1000:g} ms",
+        "licence": header.licence or "none given",
+        "origin": header.origin or "unknown",
+        "sha256": policy.digest,
+    }
+    if arguments.json:
+        write_object(facts)
+        return OK
+    for name, said in facts.items():
+        print(f"{name:8}  {said}")
+    return OK
+
+
+def source_(arguments: argparse.Namespace) -> int:
+    """Print a policy as a C file."""
+    from dumbbell.policy import file, source
+
+    sys.stdout.write(source.of(file.read(Path(arguments.file))))
+    return OK
+
+
+def _sizes(policy: Policy) -> str:
+    """Sizes of the layers, and how many numbers they have.
+
+    Such as ``70-256-256-1, 84225 numbers``.
+    """
+    sizes = [policy.layers[0].weights.shape[1], *(len(layer.weights) for layer in policy.layers)]
+    numbers = sum(layer.weights.size + layer.bias.size for layer in policy.layers)
+    return f"{'-'.join(map(str, sizes))}, {numbers} numbers"

@@ -1,0 +1,1 @@
+"""Policies: controllers whose window a trained network decides, as files that any host can run (docs/policies.md)."""
