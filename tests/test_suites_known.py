@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -179,6 +180,17 @@ def test_rfc7928_has_so_many_flows_that_drop_tail_loses_a_tenth_a_half_and_one_p
         for one in runs("rfc7928/8.2.2-congestion", "flow[0].cca=reno", "path.qdisc=fifo")
     ]
     assert drops == [pytest.approx(share, rel=0.25) for share in (0.001, 0.005, 0.01)]
+
+
+def test_rfc7928_short_flows_from_three_segments_take_a_round_trip_longer_than_from_ten() -> None:
+    one = run("rfc7928/5.1.2-different-windows", "path.qdisc=fq_codel", "repetitions=1", "duration=60s", "measure.from=20s",
+              'flow[2].arrivals.until="55s"', 'flow[3].arrivals.until="55s"')  # fmt: skip
+    names = [flow.name for flow in one.plan.flows]
+    ten, three = (
+        median(metrics.completion_times_s(one, [i for i, name in enumerate(names) if name == which]))
+        for which in ("candidate-short", "candidate-short-three")
+    )
+    assert three - ten == pytest.approx(0.1, abs=0.03)
 
 
 # cubic-9438
