@@ -298,7 +298,7 @@ class Change(NamedTuple):
 
 
 BETA = Change(
-    "cubic", "cubic.c", "P(beta, 717,", "P(beta, 820,",
+    "cubic", "cubic/core.h", "P(beta, 717,", "P(beta, 820,",
     PAIR.replace('duration = "5s"', 'duration = "20s"\nrepetitions = 3').replace("bbr3", "reno"),
     "queue within 2% of baseline",
 )  # fmt: skip
@@ -312,7 +312,8 @@ def test_one_constant_of_a_controller_turns_it_red_and_a_comment_does_not(
     cli: Cli, tmp_path: Path, change: Change
 ) -> None:
     shutil.copy(ROOT / f"cca/{change.cca}.c", tmp_path)
-    shutil.copytree(ROOT / "cca/bbr2", tmp_path / "bbr2")
+    for folder in ("bbr2", "cubic"):
+        shutil.copytree(ROOT / "cca" / folder, tmp_path / folder)
     own = tmp_path / change.file
     source = own.read_text(encoding="utf-8")
     assert change.constant in source
