@@ -105,6 +105,21 @@ def test_a_resumed_sweep_takes_a_run_with_moments_for_its_own(tmp_path: Path, cl
     assert (refused.returncode, "another plan" in refused.stderr) == (1, True)
 
 
+def test_each_flow_of_a_path_has_the_loss_at_the_moment_of_one(tmp_path: Path) -> None:
+    steps = '[["0s", "0%"], ["DRAIN of main begins", "1%"]]'
+    result = run(
+        written(
+            tmp_path,
+            ('buffer = "4bdp"', f'buffer = "4bdp"\nloss = {{ steps = {steps} }}'),
+            ('cca = "bbr3"', 'cca = "bbr3"\n\n[[flow]]\ncca = "cubic"\ncount = 30'),
+        )
+    )
+    plan = json.loads((result.folder / "manifest.json").read_text())["plan"]
+    starts = {stage["steps"][1][0] for flow in plan["flows"] for stage in flow["forward"] if stage["kind"] == "loss"}
+    drain = next(row["t_ns"] for row in result.events.to_pylist() if (row["flow"], row["note"]) == (0, "DRAIN"))
+    assert starts == {drain + 1}
+
+
 def test_a_store_knows_runs_by_their_moments_and_finds_them_again(tmp_path: Path) -> None:
     from dumbbell.runs.kept import runs
     from dumbbell.runs.store import Store
