@@ -10,6 +10,7 @@ import dumbbell
 from dumbbell import ScenarioError, plan, plot
 from dumbbell.results import metrics
 from dumbbell.results.catalogue import Measured, figure
+from dumbbell.runs import vary
 from dumbbell.scenario.file import from_dict
 from dumbbell.uml import script
 
@@ -64,6 +65,15 @@ def test_what_udp_does_not_have_is_refused_by_its_key(keys: dict[str, Any], mess
     with pytest.raises(ScenarioError) as error:
         planned({key: value for key, value in {**UDP, **keys}.items() if value is not None})
     assert message in str(error.value)
+
+
+def test_a_controller_of_all_flows_is_of_those_that_have_one() -> None:
+    text = """duration = "1s"
+path = { rate = "10Mbps", rtt = "40ms", buffer = "1bdp" }
+flow = [{ transport = "udp", workload = { kind = "paced", rate = "1Mbps" } }, { cca = "reno" }]
+"""
+    wanted = vary.of({"flow.cca": ["reno", "cubic"]})
+    assert vary.overrides(text, (), wanted) == ('flow[1].cca=["reno", "cubic"]',)
 
 
 def test_a_guest_refuses_it_in_one_line() -> None:

@@ -141,12 +141,16 @@ def _grouped(text: str, before_these: Sequence[str], groups: Sequence[Sequence[s
 
 
 def _paths(key: str, tables: Mapping[str, Any]) -> list[str]:
-    """The key paths that a key stands for: of every table where it names none."""
+    """The key paths that a key stands for: of every table where it names none; what is of a controller, of those that
+    have one.
+    """
     name, dot, rest = key.partition(".")
     if name in ("flow", "link") and dot:
-        paths = [f"{name}[{i}].{rest}" for i in range(len(tables.get(name, [])))]
+        is_of_controller = name == "flow" and rest.partition(".")[0] in ("cca", "preset", "params")
+        listed = enumerate(tables.get(name, []))
+        paths = [f"{name}[{i}].{rest}" for i, table in listed if not is_of_controller or "cca" in table]
         if not paths:
-            raise ScenarioError(key, f"there is no [[{name}]] table")
+            raise ScenarioError(key, f"there is no [[{name}]] table{' with a controller' if is_of_controller else ''}")
         return paths
     return [key]
 
