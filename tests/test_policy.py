@@ -86,6 +86,14 @@ def test_the_controller_answers_as_the_same_integers_in_python_do(tmp_path, kind
     assert compared > 80
 
 
+def test_bpf_does_not_take_a_policy(tmp_path):
+    file.write(policy(floats()), tmp_path / "mine.safetensors")
+    own = Own.load([tmp_path / "mine.safetensors"])
+    assert own.kernel_refusals() == []
+    with pytest.raises(ScenarioError, match='got "mine", a policy of your own, wanted a C file that includes'):
+        own.for_bpf("mine", "flow[0].cca")
+
+
 def test_a_file_is_the_same_policy_again_and_the_same_bytes(tmp_path):
     made = policy(floats())
     for name in ("a", "b"):

@@ -53,8 +53,9 @@ class Source(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """True if it is a C file that includes cca.h."""
-        return self.library is not None and self.refused is None and self.library(1000)[1] is not None
+        """True if it is a C file that includes cca.h, which the kernel takes by BPF: a policy's network is too large."""
+        has_symbol = self.library is not None and self.refused is None and self.library(1000)[1] is not None
+        return has_symbol and self.made is None
 
 
 def is_file(text: str) -> bool:
@@ -132,9 +133,9 @@ class Own:
         source = self.sources[name]
         if not source.is_ours:
             what = "a Python class" if source.maker else "a Linux module or a BPF program"
-            what = "in Rust" if source.program else what
+            what = "in Rust" if source.program else "a policy" if source.made else what
             accepted = "a C file that includes cca.h, which the kernel takes by BPF; --on sim has it"
-            is_c = source.library is not None
+            is_c = source.library is not None and source.made is None
             more = "; --on uml has Linux modules, `bpftool struct_ops register` BPF programs" if is_c else ""
             raise ScenarioError(at, f'got "{name}", {what} of your own, wanted {accepted}{more}')
         return source.c_file
