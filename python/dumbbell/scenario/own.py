@@ -53,7 +53,7 @@ class Source(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """True if it is a C file that includes cca.h, which the kernel takes by BPF: a policy's network is too large."""
+        """True if it is a C file that includes cca.h, for the kernel by BPF: a policy is too large for that."""
         has_symbol = self.library is not None and self.refused is None and self.library(1000)[1] is not None
         return has_symbol and self.made is None
 
