@@ -86,6 +86,14 @@ def test_the_controller_answers_as_the_same_integers_in_python_do(tmp_path, kind
     assert compared > 80
 
 
+def test_orca_without_its_network_says_how_to_get_it():
+    flow = {"cca": "orca"}
+    with pytest.raises(ScenarioError, match="dumbbell policy import CHECKPOINT"):
+        dumbbell.check(
+            {"name": "o", "duration": "1s", "path": {"rate": "1Mbps", "rtt": "1ms", "buffer": "1bdp"}, "flow": [flow]}
+        )
+
+
 def test_bpf_does_not_take_a_policy(tmp_path):
     file.write(policy(floats()), tmp_path / "mine.safetensors")
     own = Own.load([tmp_path / "mine.safetensors"])

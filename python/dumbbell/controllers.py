@@ -152,6 +152,11 @@ def from_item(item: dict[str, Any]) -> Controller:
     )
 
 
+#: Controllers whose network others have trained, and how to get them.
+_OF_OTHERS = {
+    "orca": "its policy file: `dumbbell policy import CHECKPOINT` makes it of the authors' network (docs/policies.md),"
+    " --cca orca.safetensors loads it"
+}
 #: What begins the names of controllers in quinn's interface.
 QUINN = "quinn:"
 #: quinn's own controllers, which come with `transport = "quinn"` and run nowhere else; their source is quinn-proto.
@@ -177,6 +182,8 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
     if controllers is None and not params and name in _names():
         return
     controllers = known() if controllers is None else controllers
+    if name not in controllers and name in _OF_OTHERS:
+        raise wrong(f"{at}.cca", name, _OF_OTHERS[name])
     if name not in controllers:
         there = ", ".join(f'"{n}"' for n in controllers)
         raise wrong(
