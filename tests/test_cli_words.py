@@ -95,8 +95,21 @@ def test_every_command_has_two_examples_in_help_and_man_page_that_its_parser_tak
             assert rf"\fB{manual.roff(example)}\fR" in page
 
 
-#: Commands whose examples need a kernel, a terminal, or long.
-COSTLY = {"race", "evaluate", "compare", "reproduce", "demo", "serve", "uml", "kernel", "shell", "fidelity", "export"}
+#: Commands whose examples need a kernel, a terminal, a file of others, or long.
+COSTLY = {
+    "policy",
+    "race",
+    "evaluate",
+    "compare",
+    "reproduce",
+    "demo",
+    "serve",
+    "uml",
+    "kernel",
+    "shell",
+    "fidelity",
+    "export",
+}
 
 
 def test_the_examples_that_are_cheap_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Every metric, figure of `show`, field of the summary, column of the tables and kind of event has a test that computes
 it independently.
 
-A new one fails here until a test of `test_replay.py`, `test_variation.py` or `test_closed_form*.py` says by `checks` that it computes it
+A new one fails here until a test of `test_replay.py`, `test_variation.py`, `test_transients.py` or `test_closed_form*.py` says by `checks` that it computes it
 in another way.
 """
 
@@ -17,6 +17,7 @@ import dumbbell
 import test_closed_form  # noqa: F401 - registers what it checks
 import test_closed_form_link  # noqa: F401
 import test_replay  # noqa: F401
+import test_transients  # noqa: F401
 import test_variation  # noqa: F401
 from checked import CHECKED
 from dumbbell.results import metrics

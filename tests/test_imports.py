@@ -25,6 +25,8 @@ ORDER = (
     "interrupts",
     "controllers",
     "module_text",
+    "programs",
+    "policy",
     "kernel",
     "kernel_default",
     "uml.store",

@@ -40,10 +40,10 @@ def _write(folder: Path) -> Result:
     flows = [
         {"flow": 0, "cca": "cubic", "start_us": 0, "stop_us": 10_000_000, "goodput_bytes": 7_500_000,
          "bytes_sent": 8_000_000, "segs_sent": 1000,
-         "retrans_segs": 50, "delivered_segs": 1000, "completed_us": None},
+         "retrans_segs": 50, "delivered_segs": 1000, "completed_us": None, "owd_mean_us": math.nan},
         {"flow": 1, "cca": "bbr", "start_us": 4_000_000, "stop_us": 10_000_000, "goodput_bytes": 1_000_000,
          "bytes_sent": 1_000_000, "segs_sent": 100,
-         "retrans_segs": 0, "delivered_segs": 100, "completed_us": 9_500_000},
+         "retrans_segs": 0, "delivered_segs": 100, "completed_us": 9_500_000, "owd_mean_us": math.nan},
     ]  # fmt: skip
     samples = []
     for t in range(11):

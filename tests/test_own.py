@@ -165,7 +165,12 @@ def test_wrong_files_names_and_parameters_are_bad_input(tmp_path: Path, cli: Any
         ("run", "x.toml", "--cca", file): 'flow[0].cca: got "mien", wanted one of: ',
         ("cca", "show", "mien", "--cca", file): 'vegas, mine, or a file (.c, .py); did you mean "mine"?',
         ("run", "x.toml", "--cca", "none.c"): '--cca: got "none.c" (No such file',
-        ("run", "x.toml", "--cca", "x.toml"): '--cca: got "x.toml", wanted a C source (.c) or a Python file (.py)',
+        (
+            "run",
+            "x.toml",
+            "--cca",
+            "x.toml",
+        ): '--cca: got "x.toml", wanted a C source (.c), a Python file (.py), a policy (.safetensors) or a program',
         ("run", "x.toml", "--cca", file, "--cca", file): '--cca: "mine" is defined by',
         (
             "check",

@@ -7,6 +7,7 @@ import math
 import pytest
 
 import dumbbell
+from checked import checks
 from dumbbell import metrics
 from dumbbell.results.catalogue import FIGURES
 from dumbbell.results.readers import Measured
@@ -30,8 +31,11 @@ def goodput_in(result: dumbbell.Result, start: float) -> float:
     return metrics.goodput_bps(result, 0, (start, start + 1)) / 1e6
 
 
+@checks("metrics", "recovery_time_s")
+@checks("figure", "recovery")
 def test_recovery_is_the_time_until_a_second_in_which_the_link_is_in_use(outage):
     time = metrics.recovery_time_s(outage, window=(7, 15))
+    assert FIGURES["recovery"].value(Measured(outage, (7, 15)), [0]) == time
     enough = 0.85 * 20 * 1448 / 1514
     assert 0 < time < 3
     assert goodput_in(outage, 7 + time) >= enough
@@ -47,6 +51,8 @@ def test_recovery_is_held_against_the_rate_of_that_second(outage):
     assert max(goodput_in(outage, second) for second in range(16, 19)) < 0.15 * 20  # of the rate before
 
 
+@checks("metrics", "breaker_windows")
+@checks("figure", "breaker")
 def test_a_circuit_breaker_counts_windows_in_a_row_above_ten_times_tcps_rate(tmp_path):
     path = {"rate": "20Mbps", "rtt": "40ms", "buffer": "1bdp", "loss": "10%"}
     rows = {}
@@ -54,10 +60,28 @@ def test_a_circuit_breaker_counts_windows_in_a_row_above_ten_times_tcps_rate(tmp
         scenario = {"name": cca, "duration": "20s", "path": path, "flow": [{"cca": cca}]}
         result = dumbbell.run(scenario, out=tmp_path / cca)[0]
         rows[cca] = metrics.breaker_windows(result, 0)
+        assert FIGURES["breaker"].value(Measured(result, None), [0]) == rows[cca]
         sent = metrics.throughput_bps(result, 0, (10, 15))
         tcp = 1448 * 8 * math.sqrt(1.5 / 0.1) / 0.041  # 1.1 Mbit/s
         assert (sent > 10 * tcp) == (cca == "bbr")
     assert rows == {"bbr": 4, "reno": 0}
+
+
+@checks("figure", "convergence")
+def test_convergence_is_the_first_of_five_seconds_of_fair_shares(tmp_path):
+    path = {"rate": "50Mbps", "rtt": "40ms", "buffer": "0.5bdp"}
+    pair = {"name": "p", "duration": "40s", "path": path, "flow": [{"cca": "reno"}, {"cca": "reno", "start": "10s"}]}
+    result = dumbbell.run(pair, out=tmp_path / "p")[0]
+    start = float(result.flows.column("start_us")[1].as_py()) / 1e6
+
+    def jain(second: int) -> float:
+        window = (start + second, start + second + 1)
+        mine, its = (metrics.goodput_bytes(result, flow, window) for flow in (0, 1))
+        return (mine + its) ** 2 / (2 * (mine**2 + its**2))
+
+    fair = [jain(second) >= 0.9 for second in range(29)]
+    first = next(second for second in range(25) if all(fair[second : second + 5]))
+    assert FIGURES["convergence"].value(Measured(result, None)) == first > 0
 
 
 def test_flows_that_never_share_fairly_take_for_ever_and_one_flow_has_no_figure(tmp_path):

@@ -226,7 +226,7 @@ def test_an_unknown_controller_is_refused_before_anything_starts(tmp_path: Path,
     scenario.write_text(SCENARIO.format(name="t", duration="1s", rate='"1Mbps"', rtt='"1ms"', buffer='"9pkt"', path="",
                                         traffic="auto", arp="false", flows='[[flow]]\ncca = "mine"'))  # fmt: skip
     assert main(["check", str(scenario), "--on", "uml", "--cca", str(file)]) == 2
-    assert "wanted a controller in C: a kernel runs no Python; --on sim does" in capsys.readouterr().err
+    assert "wanted a controller in C: a kernel runs no Python and no program; --on sim does" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(TSHARK is None, reason="tshark is not installed (`make setup` installs it where it can)")

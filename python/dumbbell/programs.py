@@ -10,7 +10,6 @@ The program writes the tables by its own engine, which has to be the one that th
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -49,6 +48,8 @@ def is_program(file: Path) -> bool:
 
 def describe(file: Path) -> list[Described]:
     """Controllers of a program; raises ScenarioError where it does not answer, or has another engine."""
+    import subprocess
+
     from dumbbell import _native
 
     command = [str(file.resolve()), "--dumbbell", "describe"]
@@ -72,6 +73,7 @@ def describe(file: Path) -> list[Described]:
 
 def run(file: str, plan: str, folder: Path, progress: Callable[[int, int], None]) -> str:
     """Summary of a plan that a program runs, as `_native.run` gives it, with the same errors."""
+    import subprocess
     from pathlib import Path
 
     from dumbbell import _native

@@ -9,7 +9,7 @@ from math import isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.results.catalogue import Measured
+from dumbbell.results.catalogue import EVENTS, Measured
 from dumbbell.results.experiment import repetitions
 from dumbbell.results.statistic import mean_interval
 from dumbbell.results.windows import chosen_flows
@@ -222,7 +222,8 @@ def collect(
                 continue
             cells.append(Cell(vary, runs[0], same[0][0], number, values, sizes_of([group for group, _ in same])))
     if unreached and not cells:
-        raise ResultError(f"{metric.name} is not reached in any run, because too few transfers or messages ended")
+        why = "" if metric.name in EVENTS else ", because too few transfers or messages ended"
+        raise ResultError(f"{metric.name} is not reached in any run{why}")
     if not cells:
         is_windowed = window is not None or results[0].plan.window is not None
         has_none = "it counts every packet of a whole run, so it has no window"

@@ -186,6 +186,8 @@ def lost_share(result: Result, which: Which, window: Window = None) -> float:
     without its events.
     """
     flows = flows_of(result, which)
+    if window is not None:
+        inside(result, window)
     if not all(_are_packets_seen(result, flow) for flow in flows):
         return math.nan
     sent = segments_sent(result, flows, window)
