@@ -91,7 +91,8 @@ def _word(said: Evaluation, section: suites.Section) -> str:
 def _listed(cell: Cell) -> str:
     references = ", ".join(f"{look.name(name)} {said.measured}" for name, said in cell.references.items())
     note = f" ({cell.note})" if cell.note else ""
-    return f"- {cell.file.stem}, {cell.name}, {cell.where}: {cell.said.measured}{note}; {references}"
+    where = f", {cell.where}" if cell.where else ""
+    return f"- {cell.file.stem}, {cell.name}{where}: {cell.said.measured}{note}; {references}"
 
 
 if __name__ == "__main__":
