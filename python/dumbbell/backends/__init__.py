@@ -159,8 +159,7 @@ class Backend(Protocol):
 
 def run(request: Request, folder: Path) -> dict[str, Any]:
     """Run a plan on its back end into `folder`, which must not exist yet, and return its manifest."""
-    _refuse_extra(request)
-    _refuse_receivers(request)
+    _refuse(request)
     return _module(request.on).run(request, folder)
 
 
@@ -169,8 +168,7 @@ def lacking(request: Request) -> str:
 
     Raises ScenarioError for what of the plan its back end cannot do, whatever this machine has.
     """
-    _refuse_extra(request)
-    _refuse_receivers(request)
+    _refuse(request)
     if kind(request.on).has_hosts:
         return ""
     try:
@@ -193,16 +191,14 @@ def kernel_of(request: Request) -> str:
     return digest
 
 
-def _refuse_extra(request: Request) -> None:
+def _refuse(request: Request) -> None:
+    """Raise ScenarioError for what of a plan this back end cannot do: moments, tables, receivers that misbehave."""
     entries = moments.of(request.planned.plan)
     if entries and request.on != "sim":
         raise wrong(entries[0]["key"], entries[0]["text"], f"times with --on {request.on}; --on sim finds moments")
     for name in EXTRA:
         if request.planned.plan["record"].get(name) and name not in kind(request.on).extra:
             raise ScenarioError(f"record.{name}", f"got true, wanted false with --on {request.on}; --on sim has it")
-
-
-def _refuse_receivers(request: Request) -> None:
     for i, flow in enumerate(request.planned.plan["flows"]):
         if "receiver" in flow and not kind(request.on).is_exact:
             accepted = f"none with --on {request.on}: the kernel's receiver keeps the rules; --on sim has others"
@@ -248,8 +244,7 @@ def workers(on: str, requests: Iterable[Request], wanted: int | None) -> int | N
         )
     module: Any = _module(on)
     for request in requests:
-        _refuse_extra(request)
-        _refuse_receivers(request)
+        _refuse(request)
         try:
             module.check(request)
         except ScenarioError as error:

@@ -68,7 +68,9 @@ def run(request: Request, folder: Path) -> dict[str, Any]:
 
 
 def _engine(request: Request) -> Engine:
-    """What runs a plan's text into a folder and gives the summary: the engine, or that of a program of controllers."""
+    """Return the function that runs a plan, as JSON text, into a folder and returns the summary as text: the engine's
+    own, or that of the program which has the plan's controllers.
+    """
     from dumbbell import _native, programs
 
     plan, own = request.planned.plan, request.own
