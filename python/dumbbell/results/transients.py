@@ -40,11 +40,11 @@ def convergence_time_s(
     import numpy as np
 
     check_bin(result, bin_s)
-    starts, stops = (flow_column(result, name) / 1e6 for name in ("start_us", "stop_us"))
     begin, running = _after_last_start(result)
-    if len(running) < min(2, starts.size):
+    if len(running) < min(2, len(result.plan.flows)):
         return None
-    grid = np.arange(begin, float(stops[running].min()) + 1e-9, bin_s)
+    end = min(running.values())
+    grid = np.arange(begin, end + 1e-9, bin_s)
     rates = np.array([np.diff(_received(result, flow, grid)) for flow in running])
     fair = [jain(list(rates[:, i])) >= fairness and bool(rates[:, i].any()) for i in range(rates.shape[1])]
     need = max(1, round(hold_s / bin_s))
@@ -107,13 +107,11 @@ def _exceeds_tcp(result: Result, flow: int, window: tuple[float, float]) -> bool
     return sent / (window[1] - window[0]) > BREAKER_TIMES * tcp
 
 
-def _after_last_start(result: Result) -> tuple[float, list[int]]:
-    """Start of the last flow, s, and the flows that run after it."""
-    import numpy as np
-
+def _after_last_start(result: Result) -> tuple[float, dict[int, float]]:
+    """Start of the last flow, s, and the flows that run after it, each with its stop, s."""
     starts, stops = (flow_column(result, name) / 1e6 for name in ("start_us", "stop_us"))
     begin = float(starts.max())
-    return begin, [int(i) for i in np.flatnonzero(stops > begin)]
+    return begin, {i: float(stop) for i, stop in enumerate(stops) if stop > begin}
 
 
 def _received(result: Result, flow: int, at_s: Column) -> Column:
