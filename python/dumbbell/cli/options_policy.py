@@ -6,7 +6,7 @@ import argparse
 
 
 def add_policy(policy: argparse.ArgumentParser) -> None:
-    """Of `dumbbell policy`."""
+    """Add the actions of `dumbbell policy` and their arguments."""
     actions = policy.add_subparsers(dest="action", metavar="ACTION", required=True)
     imported = actions.add_parser("import", help="make a policy file of a network that somebody has trained")
     imported.add_argument(

@@ -7,12 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dumbbell.errors import OutError
-from dumbbell.files import written_whole
-
 from .output import note
 from .status import OK
-from .writers import write_object
+from .writers import write_file, write_object
 
 if TYPE_CHECKING:
     from dumbbell.policy.file import Policy
@@ -23,14 +20,8 @@ def import_(arguments: argparse.Namespace) -> int:
     from dumbbell.policy import file, imports
 
     policy, notes = imports.orca(Path(arguments.checkpoint))
-    out = Path(arguments.out)
-    if out.exists() and not arguments.force:
-        raise OutError(f"--out: {out} exists; --force replaces it")
-    try:
-        with written_whole(out) as draft:
-            file.write(policy, draft)
-    except OSError as error:
-        raise OutError(f"--out: {out}: {error.strerror}") from None
+    out = arguments.out
+    write_file("--out", out, file.encoded(policy), force=arguments.force)
     for text in notes:
         note(text)
     print(f"{out}: {_sizes(policy)}; --cca {out} makes it the controller {policy.header.name}")

@@ -75,7 +75,7 @@ def _write_csv(heads: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
         out.writerow("" if cell is None else csv_cell(cell) for cell in line)
 
 
-def write_file(option: str, path: str | Path, text: str, *, force: bool) -> None:
+def write_file(option: str, path: str | Path, text: str | bytes, *, force: bool) -> None:
     """Write the file that an option names, whole or not at all. Raises OutError: also where it is there, without
     `force`.
     """
@@ -84,6 +84,6 @@ def write_file(option: str, path: str | Path, text: str, *, force: bool) -> None
         raise OutError(f"{option}: {file} exists; --force replaces it")
     try:
         with written_whole(file) as draft:
-            draft.write_text(text, encoding="utf-8")
+            draft.write_bytes(text if isinstance(text, bytes) else text.encode())
     except OSError as error:
         raise OutError(f"{option}: {file}: {error.strerror}") from None

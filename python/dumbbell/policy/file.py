@@ -78,14 +78,19 @@ class Policy(msgspec.Struct):
 
 
 def write(policy: Policy, file: Path) -> None:
-    """Write a policy file, the same bytes for the same policy."""
+    """Write a policy file."""
+    file.write_bytes(encoded(policy))
+
+
+def encoded(policy: Policy) -> bytes:
+    """Content of a policy file, the same for the same policy."""
     from safetensors.numpy import save
 
     arrays = {"thresholds": policy.thresholds}
     for number, layer in enumerate(policy.layers):
         arrays[f"layer{number}.weight"] = layer.weights
         arrays[f"layer{number}.bias"] = layer.bias
-    file.write_bytes(save(arrays, {"dumbbell": msgspec.json.encode(policy.header).decode()}))
+    return save(arrays, {"dumbbell": msgspec.json.encode(policy.header).decode()})
 
 
 def read(file: Path) -> Policy:

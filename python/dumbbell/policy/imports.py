@@ -35,7 +35,8 @@ def orca(checkpoint: Path) -> tuple[Policy, list[str]]:
         raise ScenarioError("CHECKPOINT", f"got a network of {inputs} inputs, wanted {len(SIGNALS) * HISTORY}")
     whole = [integers(layer) for layer in layers]
     first, thresholds = orca_thresholds(whole[-1].shift)
-    digest = _digest(checkpoint)
+    _, data = tensorflow.files(checkpoint)
+    digest = hashlib.sha256(data.read_bytes()).hexdigest()
     header = Header(
         "orca",
         "CUBIC, whose window a network multiplies some thirty times a second (Abbasloo, Yen and Chao 2020)",
@@ -63,8 +64,3 @@ def _actor(named: dict[str, Floats]) -> list[Dense]:
         moments = (array(f"{norm}/{what}") for what in ("moving_mean", "moving_variance", "beta"))
         layers.append(fold(dense, *moments, epsilon=_EPSILON))
     return [*layers, Dense(array("dense/kernel").T, array("dense/bias"))]
-
-
-def _digest(checkpoint: Path) -> str:
-    stem = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
-    return hashlib.sha256(stem.with_name(f"{stem.name}.data-00000-of-00001").read_bytes()).hexdigest()

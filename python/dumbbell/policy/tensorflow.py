@@ -34,14 +34,19 @@ class _Entry(NamedTuple):
     size: int
 
 
+def files(checkpoint: Path) -> tuple[Path, Path]:
+    """Index and data of a checkpoint, which is named without an ending, or by its index."""
+    stem = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
+    return stem.with_name(f"{stem.name}.index"), stem.with_name(f"{stem.name}.data-00000-of-00001")
+
+
 def variables(checkpoint: Path) -> dict[str, NDArray[np.float64]]:
     """Variables of floating point by name. `checkpoint` names it without an ending, or is its index. Raises
     ScenarioError for what is none.
     """
-    stem = checkpoint.with_suffix("") if checkpoint.suffix == ".index" else checkpoint
+    index_file, data_file = files(checkpoint)
     try:
-        index = read_bytes(stem.with_name(f"{stem.name}.index"), _INDEX_MAX)
-        data = read_bytes(stem.with_name(f"{stem.name}.data-00000-of-00001"), _DATA_MAX)
+        index, data = read_bytes(index_file, _INDEX_MAX), read_bytes(data_file, _DATA_MAX)
         return {name: _numbers(data, entry) for name, entry in _entries(index) if entry.type in _TYPES}
     except UnreadableError as error:
         raise ScenarioError(
