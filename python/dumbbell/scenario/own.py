@@ -15,12 +15,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import programs
 from dumbbell.controllers import NAME_MAX, Controller, Param, from_item, known
 from dumbbell.errors import ControllerError, ScenarioError, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
+
+if TYPE_CHECKING:
+    from dumbbell.temporary import Temporary
 
 #: How the names of policy files end.
 _POLICY = ".safetensors"
@@ -258,21 +261,21 @@ def _lacking(headers: list[str], names: list[str]) -> str:
     return told(headers, names) if headers or names else ""
 
 
-def _compiled(file: Path, *kept: object) -> Source:
-    """The controller of a C file; `kept` lives as long as it."""
+def _compiled(file: Path, folder: Temporary | None = None) -> Source:
+    """The controller of a C file, compiled in a folder that lives as long as it."""
     import threading
 
     from dumbbell.temporary import Temporary
 
     digest = _digest(file)  # before the compiler reads it: not every file has an end
-    folder = Temporary("cca")
+    kept = folder or Temporary("cca")  # what `build` holds on to
     built: dict[int, tuple[str, str | None]] = {}
     alone = threading.Lock()  # runs that start at once ask for the same one
 
     def build(hz: int) -> dict[str, Any]:
         from dumbbell import _native
 
-        place = folder.path / str(hz)
+        place = kept.path / str(hz)
         place.mkdir()
         try:
             item: dict[str, Any] = json.loads(_native.build(str(file), str(place), hz))
@@ -282,7 +285,7 @@ def _compiled(file: Path, *kept: object) -> Source:
         built[hz] = (item["library"], item["symbol"])
         return item
 
-    def library(hz: int, _: object = kept) -> tuple[str, str | None]:
+    def library(hz: int) -> tuple[str, str | None]:
         with alone:
             if hz not in built:
                 build(hz)
