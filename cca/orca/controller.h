@@ -25,7 +25,8 @@
  * SIGCOMM 2020; Soheil-ab/Orca at cafaf9a (rl-module, src/orca-server-mahimahi.cc, the patches of linux).
  *
  * A policy's C file has policy_layers, POLICY_LAYERS, policy_thresholds, POLICY_THRESHOLDS and POLICY_FIRST, the percentage
- * below the first threshold, POLICY_PERIOD_US and POLICY_AGE_US, and ends with ORCA_MODULE.
+ * below the first threshold, POLICY_PERIOD_US and POLICY_AGE_US, and ends with ORCA_MODULE. With ORCA_AGENT there is no
+ * policy: who steps the simulator decides (cca/hosts/sim/agent.c).
  */
 #ifndef ORCA_CONTROLLER_H
 #define ORCA_CONTROLLER_H
@@ -60,6 +61,10 @@ struct orca {
 	u64 thr_sum;	  /* of the samples since then, bytes/s */
 	u64 thr_max;	  /* largest mean of a reading, bytes/s */
 	u64 thr;	  /* that of the last reading; for records */
+	u64 dt_us;	  /* its length; for records */
+	u64 lost_bytes;	  /* lost in it; for records */
+	u32 acks;	  /* ACKs with an RTT sample in it; for records */
+	u32 read_cwnd;	  /* the window when it was taken, segments */
 	u64 app_pacing;	  /* bound of the application, bytes/s */
 	u32 window;	  /* to be set, segments */
 	u32 thr_n;	  /* samples */
@@ -69,6 +74,7 @@ struct orca {
 	u32 lost;	  /* tp->lost at the last reading */
 	u32 percent;	  /* last answer; for records */
 	bool is_steering; /* slow start has ended once */
+	bool is_asking;	  /* an agent has not answered yet */
 	s32 state[ORCA_INPUTS];
 	s32 hidden[2][ORCA_WIDTH];
 };
@@ -87,6 +93,14 @@ static s32 orca_ratio(u64 a, u64 b, u32 most)
 
 /* ---- The network ---- */
 
+#ifdef ORCA_AGENT
+/* Until there is an answer the window stays. */
+static u32 orca_infer(struct orca *orca)
+{
+	orca->is_asking = true;
+	return 100;
+}
+#else
 static u32 orca_infer(struct orca *orca)
 {
 	const s32 *in = orca->state;
@@ -99,6 +113,7 @@ static u32 orca_infer(struct orca *orca)
 	return POLICY_FIRST +
 	       net_reached(net_sum(&policy_layers[i], 0, in), policy_thresholds, POLICY_THRESHOLDS);
 }
+#endif
 
 /* ---- The monitor ---- */
 
@@ -126,21 +141,25 @@ static void orca_begin_period(const struct tcp_sock *tp, struct orca *orca)
 static void orca_observe(const struct sock *sk, struct orca *orca)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
-	u64 dt_us = max_t(u64, tp->tcp_mstamp - orca->read_us, 1);
-	u64 lost = (u64)(tp->lost - orca->lost) * tp->mss_cache * USEC_PER_SEC;
 	u64 srtt_us = max(tp->srtt_us >> 3, 1U), min_rtt_us = orca->min_rtt_us;
 	s32 *now = orca->state + ORCA_INPUTS - ORCA_SIGNALS;
+	u64 lost;
 	u32 i;
 
 	for (i = 0; i + ORCA_SIGNALS < ORCA_INPUTS; i++)
 		orca->state[i] = orca->state[i + ORCA_SIGNALS];
+	orca->dt_us = max_t(u64, tp->tcp_mstamp - orca->read_us, 1);
+	orca->lost_bytes = (u64)(tp->lost - orca->lost) * tp->mss_cache;
+	orca->acks = orca->rtts;
+	orca->read_cwnd = tcp_snd_cwnd(tp);
 	orca->thr = orca->thr_n ? div64_u64(orca->thr_sum, orca->thr_n) : 0;
 	orca->thr_max = max(orca->thr_max, orca->thr);
 	now[0] = orca_ratio(orca->thr, orca->thr_max, 1);
 	now[1] = orca_ratio(sk->sk_pacing_rate, orca->thr_max, orca_pacing_most);
-	now[2] = orca_ratio(div64_u64(orca_loss_weight * lost, dt_us), orca->thr_max, 0x4000);
-	now[3] = orca_ratio(orca->rtts, tcp_snd_cwnd(tp), 0x4000);
-	now[4] = orca_ratio(dt_us, USEC_PER_SEC, 0x4000);
+	lost = div64_u64(orca_loss_weight * USEC_PER_SEC * orca->lost_bytes, orca->dt_us);
+	now[2] = orca_ratio(lost, orca->thr_max, 0x4000);
+	now[3] = orca_ratio(orca->acks, orca->read_cwnd, 0x4000);
+	now[4] = orca_ratio(orca->dt_us, USEC_PER_SEC, 0x4000);
 	now[5] = orca_ratio(min_rtt_us, srtt_us, 1);
 	now[6] = orca_ratio(5 * min_rtt_us, 4 * srtt_us, 1);
 }
@@ -173,6 +192,14 @@ static void orca_grow(struct sock *sk, struct orca *orca)
 	}
 }
 
+/* `percent` of the window of the last reading will be set. */
+static void orca_decide(struct orca *orca, u32 percent)
+{
+	orca->percent = percent;
+	orca->window = (u32)min_t(u64, div64_u64((u64)orca->read_cwnd * percent, 100),
+				  TCP_INFINITE_SSTHRESH);
+}
+
 static void orca_steer(struct sock *sk, struct orca *orca)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -186,9 +213,7 @@ static void orca_steer(struct sock *sk, struct orca *orca)
 	orca->next_us = tp->tcp_mstamp + param(sk, period_us);
 	orca->set_us = tp->tcp_mstamp + param(sk, age_us);
 	orca_observe(sk, orca);
-	orca->percent = orca_infer(orca);
-	orca->window = (u32)min_t(u64, div64_u64((u64)tcp_snd_cwnd(tp) * orca->percent, 100),
-				  TCP_INFINITE_SSTHRESH);
+	orca_decide(orca, orca_infer(orca));
 	orca_begin_period(tp, orca);
 }
 

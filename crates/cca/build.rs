@@ -78,7 +78,8 @@ fn controllers(cca: &Path) -> Vec<PathBuf> {
 
 fn compile(cca: &Path, sources: &[PathBuf]) {
     let mut build = cc::Build::new();
-    build.files(sources).file(cca.join("hosts/sim/layout.c"));
+    build.files(sources);
+    build.files(["layout", "agent"].map(|part| cca.join(format!("hosts/sim/{part}.c"))));
     build.flag("-iquote").flag(cca.join("include").to_str().expect("path is UTF-8"));
     build.flag("-std=gnu11").flag("-ffreestanding").opt_level(2);
     build.warnings(true).extra_warnings(true).warnings_into_errors(true);

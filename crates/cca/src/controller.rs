@@ -185,7 +185,7 @@ impl Controller {
     /// The pointer that C gets. The parameter table and the storage are entered again for each call, so
     /// that C can only reach memory that this controller owns, whatever happened to `sk` before.
     #[inline]
-    fn enter(&self, sk: &mut TcpSock) -> *mut TcpSock {
+    pub(crate) fn enter(&self, sk: &mut TcpSock) -> *mut TcpSock {
         sk.params = self.params.as_ptr();
         sk.storage = self.storage.as_ptr();
         sk

@@ -17,6 +17,7 @@
 //! assert_eq!(sk.snd_cwnd, 20);
 //! ```
 
+mod agent;
 mod compile;
 mod complaint;
 mod controller;
@@ -29,6 +30,7 @@ mod library;
 mod module;
 mod modules;
 mod names;
+mod policy;
 mod process;
 mod raw;
 mod rules;
@@ -38,6 +40,7 @@ mod sock;
 mod struct_ops;
 mod watch;
 
+pub use agent::{Agent, Reading, STATE};
 pub use compile::{compile, compile_while, includes_cca_h};
 pub use complaint::explained;
 pub use controller::{Controller, ParamError};
@@ -49,6 +52,7 @@ pub use library::LoadError;
 pub use module::{Module, Param, Preset, Variable};
 pub use modules::{Modules, SelectError};
 pub use names::{kernel_name, prefixed_name, shown};
+pub use policy::{Activation, Layer, Policy};
 pub use process::{read_source, run as run_bounded, GoesOn, Said};
 pub use raw::interned;
 pub use sample::{

@@ -132,10 +132,10 @@ impl Variable {
 
 /// A controller: compiled into this library, or loaded from a shared object of a user's.
 pub struct Module {
-    raw: &'static RawModule,
-    doc: Cow<'static, str>,
+    pub(crate) raw: &'static RawModule,
+    pub(crate) doc: Cow<'static, str>,
     /// What `raw` lies in when it was loaded; kept open as long as this lives.
-    _library: Option<Library>,
+    pub(crate) _library: Option<Library>,
 }
 
 impl std::fmt::Debug for Module {

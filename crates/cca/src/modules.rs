@@ -40,8 +40,16 @@ pub enum SelectError {
 
 /// A user's own controller.
 enum Own {
-    Library { path: PathBuf, symbol: Option<String> },
-    Custom { module: Arc<Module>, make: CustomMaker },
+    Library {
+        path: PathBuf,
+        symbol: Option<String>,
+    },
+    Custom {
+        module: Arc<Module>,
+        make: CustomMaker,
+    },
+    /// Readings are answered by the caller of the simulator.
+    Agent,
 }
 
 /// A name and the parameters that differ from the defaults.
@@ -92,6 +100,11 @@ impl Modules {
         self.own.insert(name.to_owned(), Own::Custom { module, make });
     }
 
+    /// Flows with this controller ask the caller of the simulator ([`crate::Agent`]).
+    pub fn add_agent(&mut self, name: &str) {
+        self.own.insert(name.to_owned(), Own::Agent);
+    }
+
     /// A controller for one flow.
     ///
     /// # Errors
@@ -103,6 +116,7 @@ impl Modules {
     ) -> Result<Controller, SelectError> {
         match self.own.get(name) {
             None => self.with_shared(ModuleRef::BuiltIn(self.built_in(name)?), params),
+            Some(Own::Agent) => self.with_shared(ModuleRef::BuiltIn(Module::agent()), params),
             Some(Own::Library { path, symbol }) => {
                 let module = self.instance(name, path, symbol.as_deref(), params)?;
                 self.with_shared(ModuleRef::Loaded(module), params)

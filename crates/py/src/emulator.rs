@@ -1,7 +1,7 @@
 //! The path in real time, for Python.
 
-use crate::watched::Watched;
-use crate::{bug, tell, PlanError};
+use crate::errors::{bug, PlanError};
+use crate::watched::{tell, Watched};
 #[cfg(feature = "kernel")]
 use emu::CcaSnapshot;
 use emu::{EmuError, FarEnd, ReadControllers};

@@ -1,6 +1,6 @@
 //! How real hosts are set and iperf3 is called, for Python's back ends.
 
-use crate::PlanError;
+use crate::errors::PlanError;
 use ::hosts::Ends;
 use path::plan::Traffic;
 use path::Plan;

@@ -3,6 +3,8 @@
 mod apart;
 #[cfg(all(feature = "emulator", target_os = "linux"))]
 mod emulator;
+mod episodes;
+mod errors;
 mod facts;
 mod hosts;
 mod interruptible;
@@ -20,47 +22,21 @@ mod text;
 mod watched;
 
 use apart::Ended;
+use errors::{bug, to_python, ControllerError, PlanError};
 #[cfg(not(all(feature = "emulator", target_os = "linux")))]
 use no_emulator as emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 use no_kernel as kernel;
-use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use record::report::MeasuredError;
-use sim::RunError;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
-use watched::Watched;
-
-create_exception!(_native, PlanError, PyValueError, "A plan that the engine does not accept.");
-
-create_exception!(
-    _native,
-    ControllerError,
-    PyRuntimeError,
-    "A controller of one's own failed: an exception in Python, which is the cause of this one, or a crash in C."
-);
-
-fn to_python(error: RunError) -> PyErr {
-    match error {
-        RunError::Plan(e) => PlanError::new_err(e.to_string()),
-        RunError::Record(e) => PyRuntimeError::new_err(e.to_string()),
-        RunError::Exceeded(e) => PyRuntimeError::new_err(e.to_string()),
-        RunError::Stopped => PyRuntimeError::new_err("stopped"),
-    }
-}
-
-/// A panic in the engine: a bug of ours, which ends this run and no other.
-fn bug(text: &str) -> PyErr {
-    PyRuntimeError::new_err(format!(
-        "the engine failed, which is a bug: please report it with the scenario ({text})"
-    ))
-}
+use watched::{tell, Watched};
 
 /// Whether the next run is to panic, for the test of what then happens.
 static PANICS: AtomicBool = AtomicBool::new(false);
@@ -240,51 +216,6 @@ fn write_measured(
     serde_json::to_string(&summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Calls the progress function and lets signals in.
-fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, at: u64, packets: u64) -> PyResult<()> {
-    if let Some(progress) = progress {
-        progress.call1(py, (at, packets))?;
-    }
-    py.check_signals()
-}
-
-/// What there is to know about a controller.
-fn described(m: &cca::Module) -> serde_json::Value {
-    let params: Vec<_> = m
-        .params()
-        .iter()
-        .map(|p| {
-            serde_json::json!({"name": p.name, "default": p.default, "min": p.min, "max": p.max,
-                "unit": p.unit, "doc": p.doc})
-        })
-        .collect();
-    let presets: Vec<_> = m
-        .presets()
-        .iter()
-        .map(|p| {
-            // Pairs, since an object would lose their order.
-            serde_json::json!({"name": p.name, "doc": p.doc, "values": p.values})
-        })
-        .collect();
-    let variables: Vec<_> = m
-        .variables()
-        .iter()
-        .map(
-            |v| serde_json::json!({"name": v.name, "unit": v.unit, "words": v.words, "doc": v.doc}),
-        )
-        .collect();
-    serde_json::json!({"name": m.name(), "variables": variables, "doc": facts::without(m.doc()), "summary": m.summary(),
-        "license": m.license(), "params": params, "presets": presets, "states": m.states(),
-        "priv_bytes": m.priv_bytes(), "needs_marks": m.needs_ecn() || m.needs_l4s()})
-}
-
-/// What there is to know about each controller, as a JSON list.
-#[pyfunction]
-fn controllers() -> String {
-    let list: Vec<_> = cca::Module::all().iter().map(described).collect();
-    serde_json::Value::from(list).to_string()
-}
-
 /// Version of the engine.
 #[pyfunction]
 fn version() -> &'static str {
@@ -309,7 +240,11 @@ mod _native {
     #[pymodule_export]
     use super::emulator::{emulate, enter_user_namespace, shell, EmulatorError};
     #[pymodule_export]
-    use super::facts::facts;
+    use super::episodes::{Episodes, Policy, Rollouts};
+    #[pymodule_export]
+    use super::errors::{ControllerError, PlanError};
+    #[pymodule_export]
+    use super::facts::{agent, controllers, facts};
     #[pymodule_export]
     use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients, write_bytes};
     #[pymodule_export]
@@ -330,10 +265,7 @@ mod _native {
     #[pymodule_export]
     use super::text::indented;
     #[pymodule_export]
-    use super::{
-        _panic_in_next_run, check, controllers, digests, run, version, write_measured,
-        ControllerError, PlanError,
-    };
+    use super::{_panic_in_next_run, check, digests, run, version, write_measured};
 
     /// Versions of the manifest and of the tables.
     #[pymodule_init]

@@ -48,3 +48,11 @@ fn sample(Sample { row, bytes_sent }: &Sample) -> Value {
 fn queue(row: &QueueRow) -> Value {
     json!([row.t_us, row.link, row.sojourn_us, row.dropped_packets, row.marked_packets])
 }
+
+/// Calls the progress function and lets signals in.
+pub fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, at: u64, packets: u64) -> PyResult<()> {
+    if let Some(progress) = progress {
+        progress.call1(py, (at, packets))?;
+    }
+    py.check_signals()
+}

@@ -11,12 +11,21 @@ use quinn_ends::plans;
 /// When it is not a plan, a value is out of range, or a controller does not exist or take its parameters.
 pub fn parse(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
     let plan = Plan::parse(text)?;
+    check(&plan, modules)?;
+    Ok(plan)
+}
+
+/// Checks the controllers of a plan, which are looked for in `modules`.
+///
+/// # Errors
+/// When one does not exist or take its parameters.
+pub fn check(plan: &Plan, modules: &Modules) -> Result<(), PlanError> {
     for (i, flow) in plan.flows.iter().enumerate() {
         if !flow.transport.is_acknowledged() {
             continue;
         }
         let is_quinn = matches!(flow.transport, Transport::Quinn { .. });
-        if is_quinn && plans::own(&plan, i)?.is_some() {
+        if is_quinn && plans::own(plan, i)?.is_some() {
             continue;
         }
         let found = modules.check(&flow.cca, &flow.params).map_err(|error| refused(i, &error))?;
@@ -24,7 +33,7 @@ pub fn parse(text: &str, modules: &Modules) -> Result<Plan, PlanError> {
             plans::check(i, controller.module())?;
         }
     }
-    Ok(plan)
+    Ok(())
 }
 
 /// The controller of flow `i` is refused.

@@ -2,7 +2,7 @@
 
 use crate::quinn::Quinn;
 use crate::udp::Udp;
-use cca::{CaInfo, Controller, TcpSock, Variable};
+use cca::{Agent, CaInfo, Controller, TcpSock, Variable};
 use net::fetch::fetch;
 use net::host::{EcnMode, Nic};
 use net::packet::{MSS, SEGMENTS_MAX};
@@ -329,6 +329,12 @@ impl Ends {
     /// Reads their values; false where there are none at present.
     pub fn read_variables(&mut self, values: &mut [i64]) -> bool {
         sender!(self, s => s.sk.read_variables(values), _q => false, _u => false)
+    }
+
+    /// The sender as one whose controller asks; none inside quinn.
+    #[inline]
+    pub fn agent(&mut self) -> Option<Agent<'_>> {
+        sender!(self, s => s.sk.agent(), _q => None, _u => None)
     }
 
     /// Segments that were sent again, or of QUIC packets that were lost; up to date without [`Ends::observe`].

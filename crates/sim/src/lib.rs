@@ -18,6 +18,7 @@ pub mod bounds;
 mod capture;
 mod controllers;
 mod ends;
+mod episode;
 mod flow;
 pub mod guard;
 mod inside;
@@ -32,6 +33,7 @@ mod udp;
 mod world;
 
 pub use controllers::parse;
+pub use episode::{roll_out, Episode, Reward, Rolled, Step};
 pub use path::plan;
 pub use path::{Plan, PlanError};
 pub use record::Summary;
@@ -107,7 +109,7 @@ fn run_traffic<T: traffic::Traffic>(
     watch: Option<Watch>,
 ) -> Result<Summary, RunError> {
     cca::take_warnings(); // of a run in this thread that failed
-    let mut world = world::World::<T>::new(plan, modules, out, progress)?;
+    let mut world = world::World::<T>::new(plan, modules, Some(out), progress)?;
     world.watch(watch);
     world.run(progress)?;
     let mut summary = world.finish(plan)?;

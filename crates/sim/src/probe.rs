@@ -20,7 +20,8 @@ use units::Time;
 const FLOWS_AHEAD: usize = 2;
 
 pub struct Probe {
-    tables: Tables,
+    /// None: nothing is written.
+    tables: Option<Tables>,
     events: bool,
     samples: bool,
     queue: bool,
@@ -31,18 +32,18 @@ pub struct Probe {
 }
 
 impl Probe {
-    pub fn new(plan: &Plan, out: &Path) -> Result<Probe, RecordError> {
+    pub fn new(plan: &Plan, out: Option<&Path>) -> Result<Probe, RecordError> {
         let record = &plan.record;
         let options =
             Options { samples: record.samples, queue: record.queue, events: record.events };
+        let is_written = out.is_some();
+        let probes = out.filter(|_| !plan.probes.is_empty());
         Ok(Probe {
-            tables: Tables::create(out, options)?,
-            events: record.events,
-            samples: record.samples,
-            queue: record.queue,
-            probes: (!plan.probes.is_empty())
-                .then(|| TableWriter::create(out, true))
-                .transpose()?,
+            tables: out.map(|out| Tables::create(out, options)).transpose()?,
+            events: is_written && record.events,
+            samples: is_written && record.samples,
+            queue: is_written && record.queue,
+            probes: probes.map(|out| TableWriter::create(out, true)).transpose()?,
             watch: None,
         })
     }
@@ -59,9 +60,9 @@ impl Probe {
         value: Option<i64>,
         note: Option<&'static str>,
     ) {
-        if self.events {
+        if let (true, Some(tables)) = (self.events, &mut self.tables) {
             let flow = Some(flow as i32);
-            self.tables.events.push(&EventRow { t_ns: at.as_ns() as i64, flow, kind, value, note });
+            tables.events.push(&EventRow { t_ns: at.as_ns() as i64, flow, kind, value, note });
         }
     }
 
@@ -135,6 +136,7 @@ impl Probe {
     fn write_sender_events(&mut self, now: Time, i: usize, flow: &mut Flow) {
         let cwnd = i64::from(flow.ends.sk().snd_cwnd);
         let timeouts = i64::from(flow.ends.sk().icsk_retransmits);
+        let Some(tables) = &mut self.tables else { return };
         for event in flow.ends.take_events() {
             let (kind, value, note) = match event {
                 SenderEvent::Established => (EventKind::Established, None, None),
@@ -146,13 +148,7 @@ impl Probe {
                 SenderEvent::PacketAcked(_) | SenderEvent::PacketLost(..) => continue,
             };
             let flow = Some(i as i32);
-            self.tables.events.push(&EventRow {
-                t_ns: now.as_ns() as i64,
-                flow,
-                kind,
-                value,
-                note,
-            });
+            tables.events.push(&EventRow { t_ns: now.as_ns() as i64, flow, kind, value, note });
         }
     }
 
@@ -177,7 +173,9 @@ impl Probe {
         }
         for (link, number) in links.iter().zip(first as i32..) {
             let row = link.row(now, number);
-            self.tables.queue.push(&row);
+            if let Some(tables) = &mut self.tables {
+                tables.queue.push(&row);
+            }
             if let Some(watch) = &self.watch {
                 watch.queue(&row);
             }
@@ -200,7 +198,9 @@ impl Probe {
             return;
         }
         let row = self.sample_row(now, i, flow, goodput as i64, rate as i64);
-        self.tables.samples.push(&row);
+        if let Some(tables) = &mut self.tables {
+            tables.samples.push(&row);
+        }
         if let Some(watch) = &self.watch {
             watch.sample(&row, flow.ends.stats().bytes_sent);
         }
@@ -266,29 +266,30 @@ impl Probe {
         probers: &[Prober],
         end: Time,
     ) -> Result<(), RecordError> {
-        for (i, (flow, totals)) in flows.iter().zip(totals).enumerate() {
-            self.tables.flows.push(&totals.row(i));
-            self.messages(i, flow);
-        }
         if let Some(mut table) = self.probes.take() {
             for (prober, number) in probers.iter().zip(0..) {
                 prober.log.rows(number, end).for_each(|row| table.push(&row));
             }
             table.finish()?;
         }
-        self.tables.finish()
-    }
-
-    fn messages(&mut self, i: usize, flow: &Flow) {
-        for message in flow.app.iter().flat_map(|app| app.messages()) {
-            self.tables.messages.push(&MessageRow {
-                flow: i as i32,
-                asked_us: message.asked.as_us() as i64,
-                written_us: message.written.as_us() as i64,
-                bytes: message.bytes as i64,
-                completed_us: message.completion_time().map(|_| message.completed.as_us() as i64),
-            });
+        let Some(mut tables) = self.tables else { return Ok(()) };
+        for (i, (flow, totals)) in flows.iter().zip(totals).enumerate() {
+            tables.flows.push(&totals.row(i));
+            messages(&mut tables, i, flow);
         }
+        tables.finish()
+    }
+}
+
+fn messages(tables: &mut Tables, i: usize, flow: &Flow) {
+    for message in flow.app.iter().flat_map(|app| app.messages()) {
+        tables.messages.push(&MessageRow {
+            flow: i as i32,
+            asked_us: message.asked.as_us() as i64,
+            written_us: message.written.as_us() as i64,
+            bytes: message.bytes as i64,
+            completed_us: message.completion_time().map(|_| message.completed.as_us() as i64),
+        });
     }
 }
 

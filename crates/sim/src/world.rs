@@ -71,10 +71,11 @@ fn flows(
 }
 
 impl<T: Traffic> World<T> {
+    /// The world of a plan, whose tables will be in `out`; none: nothing is written, whatever the plan records.
     pub fn new(
         plan: &Plan,
         modules: &Modules,
-        out: &Path,
+        out: Option<&Path>,
         progress: &mut Progress<'_>,
     ) -> Result<World<T>, RunError> {
         let n = plan.flows.len();
@@ -102,9 +103,15 @@ impl<T: Traffic> World<T> {
         }
         let shared = Shared {
             probe: Probe::new(plan, out)?,
-            qlog: plan.record.qlog.then(|| Qlog::create(plan, &mut flows, out)).transpose()?,
-            inside: Inside::create(plan, &flows, out)?,
-            capture: plan.record.pcap.then(|| Capture::create(plan, &flows, out)).transpose()?,
+            qlog: out
+                .filter(|_| plan.record.qlog)
+                .map(|out| Qlog::create(plan, &mut flows, out))
+                .transpose()?,
+            inside: out.map(|out| Inside::create(plan, &flows, out)).transpose()?.flatten(),
+            capture: out
+                .filter(|_| plan.record.pcap)
+                .map(|out| Capture::create(plan, &flows, out))
+                .transpose()?,
             down,
             up,
             timeline,
@@ -137,6 +144,17 @@ impl<T: Traffic> World<T> {
 
     /// Runs until the end of the plan.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
+        self.advance(progress, |_| false)?;
+        self.end()
+    }
+
+    /// Runs until `pauses` says so after an event, which gives true, or until the end of the plan.
+    #[inline(always)]
+    pub fn advance(
+        &mut self,
+        progress: &mut Progress<'_>,
+        pauses: impl Fn(&mut [Flow]) -> bool,
+    ) -> Result<bool, RunError> {
         while let Some((now, slot)) = self.shared.timeline.advance() {
             if now > self.shared.end {
                 break;
@@ -150,7 +168,15 @@ impl<T: Traffic> World<T> {
             if self.looks_ahead {
                 self.look_ahead(slot);
             }
+            if pauses(&mut self.flows) {
+                return Ok(true);
+            }
         }
+        Ok(false)
+    }
+
+    /// Ends what still runs at the end of the plan.
+    pub fn end(&mut self) -> Result<(), RunError> {
         self.check_networks()?;
         // Short runs end before the first look at their bounds.
         self.check_bounds()?;
@@ -166,6 +192,16 @@ impl<T: Traffic> World<T> {
         }
         self.check();
         Ok(())
+    }
+
+    /// The flows, in the order of the plan.
+    pub fn flows_mut(&mut self) -> &mut [Flow] {
+        &mut self.flows
+    }
+
+    /// Virtual time.
+    pub fn now(&self) -> Time {
+        self.shared.now
     }
 
     /// Reports how far the run is, and checks its bounds.

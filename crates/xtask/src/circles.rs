@@ -7,7 +7,7 @@ use crate::source::{Language, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Circles of Rust modules that belong together: the files of one folder that may use each other.
-const TOGETHER: [&[&str]; 6] = [
+const TOGETHER: [&[&str]; 5] = [
     // A loaded controller, and the pins that keep it.
     &["crates/bpf/src/load.rs", "crates/bpf/src/pins.rs"],
     // A module, and the shared object that it may come from.
@@ -23,13 +23,6 @@ const TOGETHER: [&[&str]; 6] = [
     ],
     // A tin and the hash that finds its flows.
     &["crates/net/src/qdisc/cake/hash.rs", "crates/net/src/qdisc/cake/tin.rs"],
-    // The Python module and what it exports.
-    &[
-        "crates/py/src/emulator.rs",
-        "crates/py/src/hosts.rs",
-        "crates/py/src/lib.rs",
-        "crates/py/src/own.rs",
-    ],
     // A table, its columns and its schema.
     &["crates/record/src/column.rs", "crates/record/src/schema.rs", "crates/record/src/table.rs"],
 ];

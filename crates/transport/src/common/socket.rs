@@ -4,8 +4,8 @@
 use super::clock::{host_ns, Tick};
 use super::stats::{SenderEvent, SenderStats};
 use cca::{
-    minmax_running_min, AckSample, CaEvent, CaInfo, CaState, Controller, LostBurst, RateSample,
-    TcpSock,
+    minmax_running_min, AckSample, Agent, CaEvent, CaInfo, CaState, Controller, LostBurst,
+    RateSample, TcpSock,
 };
 use std::ops::{Deref, DerefMut};
 use units::Time;
@@ -184,6 +184,12 @@ impl Socket {
     /// Reads the controller's variables ([`Controller::read_variables`]).
     pub fn read_variables(&mut self, values: &mut [i64]) -> bool {
         self.ca.read_variables(&mut self.seen, values)
+    }
+
+    /// The flow as one whose controller asks ([`Controller::agent`]).
+    #[inline]
+    pub fn agent(&mut self) -> Option<Agent<'_>> {
+        self.ca.agent(&mut self.seen)
     }
 
     /// The stack changed the window by itself: the controller's state may be another.
