@@ -40,6 +40,8 @@ ORDER = (
     "judge",
     "plots",
     "runs",
+    "training",
+    "gym",
     "expect",
     "export",
     "comparison",

@@ -9,11 +9,15 @@ __all__ = [
     "BuildError",
     "ControllerError",
     "EmulatorError",
+    "Episodes",
     "KernelController",
     "KernelError",
     "PlanError",
+    "Policy",
+    "Rollouts",
     "Sample",
     "_panic_in_next_run",
+    "agent",
     "build",
     "check",
     "controllers",
@@ -197,6 +201,64 @@ class Sample:
     @property
     def state(self) -> str:
         """State of loss recovery: Open, Disorder, CWR, Recovery or Loss."""
+
+@final
+class Episodes:
+    """Worlds that pause where a flow asks what its window is to be, and are stepped together with the GIL released.
+    Nothing is written.
+    """
+
+    def __new__(cls, count: int, threads: int) -> Episodes:
+        """`count` worlds, none of which has begun; steps of several go on in as many threads as `threads`."""
+
+    def begin(self, world: int, plan_json: str, agents: list[int]) -> None:
+        """Begin an episode of a plan; the flows of these numbers ask. Raises PlanError."""
+
+    def answer(self, world: int, flow: int, percent: int) -> None:
+        """Set the flow's window, `age_us` after its last reading, to so much of what it was then. Without an answer it
+        stays. Raises IndexError for a world that has not begun.
+        """
+
+    def step(self, which: list[int]) -> bytes:
+        """Run each of these worlds until a flow asks or ends, or to its end: a row of 376 bytes for each, in their
+        order, little-endian (`dumbbell.gym.readings.ROW`). Raises IndexError for a world that has not begun,
+        RuntimeError for one that costs more than its plan allows.
+        """
+
+@final
+class Policy:
+    """A policy whose tables are data: the arithmetic of cca/orca/network.h."""
+
+    def __new__(
+        cls,
+        layers: list[tuple[list[int], list[int], int, str, int]],
+        tanh: list[int],
+        thresholds: list[int],
+        first: int,
+    ) -> Policy:
+        """Of each layer weights row by row, bias, bits after the point, kind, and slope below zero; raises ValueError
+        for shapes that do not fit.
+        """
+
+    def answer(self, states: list[list[int]]) -> list[int]:
+        """Return the percentage for each row of 70 signals in 1/65536."""
+
+@final
+class Rollouts:
+    """Plans that policies are tried on."""
+
+    def __new__(cls, plans: list[tuple[str, list[int], int]]) -> Rollouts:
+        """Of each plan the flows that ask, and the rate that rewards are measured by, bytes/s; 0: the largest that the
+        flow has seen, as Orca's. Raises PlanError.
+        """
+
+    def run(self, policies: list[Policy], jobs: list[tuple[int, int, int]], threads: int) -> list[tuple[int, int]]:
+        """Run each (number of a policy, number of a plan, seed): how many readings were answered, and the sum of their
+        rewards in 1/65536. The same for any number of threads.
+        """
+
+def agent() -> str:
+    """The controller of flows that ask, as an element of the list of `controllers`."""
 
 def build(source: str, folder: str, hz: int) -> str:
     """Compile a controller of one's own into `folder` (existing, empty) and describe it as JSON.

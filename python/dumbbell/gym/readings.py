@@ -1,0 +1,154 @@
+"""What flows see and get: rows of the engine, observations, rewards, and percentages of actions.
+
+A row is what Orca's monitor has seen in one period (cca/orca/controller.h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dumbbell.errors import ScenarioError, show
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+#: Why a world pauses: a flow asks; it has stopped; it has sent all it had; the run is over.
+ASKED, STOPPED, COMPLETED, OVER = range(4)
+#: Signals of a reading, and how many readings a network is told of, oldest first.
+SIGNALS, HISTORY = 7, 10
+#: 1, as signals have it.
+ONE = 1 << 16
+#: A row of `dumbbell._native.Episodes.step`: rates in bytes/s, amounts in bytes, cwnd in segments.
+ROW = np.dtype(
+    [
+        ("world", "<i4"),
+        ("flow", "<i4"),
+        ("kind", "<i4"),
+        ("", "<i4"),
+        ("at_ns", "<i8"),
+        ("received", "<i8"),
+        ("read_us", "<u8"),
+        ("dt_us", "<u8"),
+        ("thr", "<u8"),
+        ("thr_max", "<u8"),
+        ("pacing", "<u8"),
+        ("lost", "<u8"),
+        ("acks", "<u4"),
+        ("cwnd", "<u4"),
+        ("srtt_us", "<u4"),
+        ("min_rtt_us", "<u4"),
+        ("state", "<i4", (SIGNALS * HISTORY,)),
+    ]
+)
+#: Bytes of a segment's payload, by which Aurora counts.
+_MSS = 1448
+#: A ratio of Aurora's is at most this.
+_RATIO_MOST = 100.0
+_EMPTY = np.zeros(1, ROW)[0]
+
+
+class Observation(NamedTuple):
+    """What an agent sees of its last `history` rows, oldest first: (rows) -> an array between `least` and `most`."""
+
+    see: Callable[[np.ndarray], Floats]
+    shape: tuple[int, ...]
+    least: float
+    most: float
+    history: int
+
+
+class Reward(NamedTuple):
+    """What an agent gets for its last row: (row) -> number."""
+
+    get: Callable[[np.void], float]
+
+
+def _orca(rows: np.ndarray) -> Floats:
+    seen: Floats = (rows[-1]["state"] / ONE).astype(np.float32)
+    return seen
+
+
+def _aurora(rows: np.ndarray) -> Floats:
+    """Gradient of the RTT, ratio of the RTT to its minimum, ratio of sent to delivered, of each row (Jay et al., ICML
+    2019).
+
+    The RTT is the smoothed one, and what is sent goes at the pacing rate.
+    """
+    rtt, before = rows["srtt_us"].astype(float), np.roll(rows["srtt_us"], 1).astype(float)
+    before[0] = rtt[0]
+    gradient = np.where((before > 0) & (rows["dt_us"] > 0), (rtt - before) / np.maximum(rows["dt_us"], 1), 0.0)
+    ratio = np.where(rtt > 0, rtt / np.maximum(rows["min_rtt_us"], 1), 1.0)
+    sent = np.where(rows["thr"] > 0, rows["pacing"] / np.maximum(rows["thr"], 1), 1.0)
+    seen = np.stack([gradient, ratio, sent], axis=1)
+    bounded: Floats = np.clip(seen, -_RATIO_MOST, _RATIO_MOST).astype(np.float32).ravel()
+    return bounded
+
+
+def orca_reward(row: np.void) -> float:
+    """(thr - 5 lost / dt) / max x min(1, 1.25 min_rtt / srtt); at least -4 (Abbasloo et al., SIGCOMM 2020)."""
+    thr, loss, metric = (int(row["state"][k]) for k in (-SIGNALS, -SIGNALS + 2, -1))
+    # Whole numbers, as the engine's rollouts have them.
+    product = (thr - loss) * metric
+    return max((abs(product) // ONE) * (1 if product >= 0 else -1), -4 * ONE) / ONE
+
+
+def aurora_reward(row: np.void) -> float:
+    """10 x packets/s delivered - 1000 x RTT in s - 2000 x share lost (Jay et al., ICML 2019)."""
+    delivered = float(row["thr"]) * float(row["dt_us"]) / 1e6
+    lost = float(row["lost"])
+    share = lost / (lost + delivered) if lost else 0.0
+    return 10 * float(row["thr"]) / _MSS - 1000 * float(row["srtt_us"]) / 1e6 - 2000 * share
+
+
+#: Observations and rewards that have names.
+OBSERVATIONS = {
+    "orca": Observation(_orca, (SIGNALS * HISTORY,), 0.0, 16384.0, 1),
+    "aurora": Observation(_aurora, (3 * HISTORY,), -_RATIO_MOST, _RATIO_MOST, HISTORY),
+}
+REWARDS = {"orca": Reward(orca_reward), "aurora": Reward(aurora_reward)}
+
+
+def observation(given: str | Observation) -> Observation:
+    """An observation by its name, or one's own."""
+    if isinstance(given, Observation):
+        return given
+    return OBSERVATIONS[_name("observation", given, OBSERVATIONS, "an Observation")]
+
+
+def reward(given: str | Callable[[np.void], float]) -> Reward:
+    """A reward by its name, or one's own function of a row."""
+    if callable(given):
+        return Reward(given)
+    return REWARDS[_name("reward", given, REWARDS, "a function of a row")]
+
+
+def _name(what: str, given: object, known: Mapping[str, object], own: str) -> str:
+    if not isinstance(given, str) or given not in known:
+        raise ScenarioError(what, f"got {show(str(given))}, wanted {', '.join(known)} or {own}")
+    return given
+
+
+def percent(action: float) -> int:
+    """Percentage of the window that an action takes: floor(100 x 4^action), of -1 to 1.
+
+    >>> percent(-1), percent(0), percent(1)
+    (25, 100, 400)
+    """
+    return int(100 * 4.0 ** min(max(float(action), -1.0), 1.0))
+
+
+class History:
+    """The last rows of one flow."""
+
+    def __init__(self, length: int) -> None:
+        self.rows = np.full(length, _EMPTY)
+
+    def add(self, row: np.void) -> None:
+        """Take a row, and forget the oldest."""
+        self.rows[:-1] = self.rows[1:]
+        self.rows[-1] = row

@@ -1,0 +1,3 @@
+"""Training of policies: scenarios whose keys are drawn anew for each episode, recipes, and evolution strategies
+(docs/policies.md).
+"""
