@@ -25,7 +25,7 @@
  * SIGCOMM 2020; Soheil-ab/Orca at cafaf9a (rl-module, src/orca-server-mahimahi.cc, the patches of linux).
  *
  * A policy's C file has policy_layers, POLICY_LAYERS, policy_thresholds, POLICY_THRESHOLDS and POLICY_FIRST, the percentage
- * below the first threshold, POLICY_PERIOD_US and POLICY_AGE_US, and ends with ORCA_MODULE. With ORCA_AGENT there is no
+ * below the first threshold, POLICY_PERIOD_US, POLICY_AGE_US and POLICY_GROW_PERCENT, and ends with ORCA_MODULE. With ORCA_AGENT there is no
  * policy: who steps the simulator decides (cca/hosts/sim/agent.c).
  */
 #ifndef ORCA_CONTROLLER_H
@@ -42,7 +42,7 @@
 	P(period_us, POLICY_PERIOD_US, 1000, 1000000, "us", "time between two readings") \
 	P(age_us, POLICY_AGE_US, 0, 1000000, "us", "time from a reading until its window is set") \
 	P(grow_us, 2000, 100, 1000000, "us", "time between two steps of the first slow start") \
-	P(grow_percent, 110, 100, 400, "%", "window after such a step, of the one before")
+	P(grow_percent, POLICY_GROW_PERCENT, 100, 400, "%", "window after such a step, of the one before")
 /* clang-format on */
 
 CCA_PARAMS_OF_FAMILY(CUBIC_PARAMS, ORCA_PARAMS);

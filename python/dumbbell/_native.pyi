@@ -254,7 +254,7 @@ class Rollouts:
 
     def run(self, policies: list[Policy], jobs: list[tuple[int, int, int]], threads: int) -> list[tuple[int, int]]:
         """Run each (number of a policy, number of a plan, seed): how many readings were answered, and the sum of their
-        rewards in 1/65536. The same for any number of threads.
+        rewards, each times the length of its period, in us / 65536. The same for any number of threads.
         """
 
 def agent() -> str:

@@ -6,8 +6,9 @@
 #include "cca.h"
 
 #define ORCA_AGENT
-#define POLICY_PERIOD_US 31000
-#define POLICY_AGE_US	 10000
+#define POLICY_PERIOD_US    31000
+#define POLICY_AGE_US	    10000
+#define POLICY_GROW_PERCENT 110
 
 #include "../../cubic/core.h"
 #include "../../orca/network.h"

@@ -202,7 +202,7 @@ impl Rollouts {
         Ok(Rollouts { plans })
     }
 
-    /// Runs each of (policy, plan, seed); (steps, reward in 1/65536) of each, in their order.
+    /// Runs each of (policy, plan, seed); (steps, reward in us / 65536) of each, in their order.
     fn run(
         &self,
         py: Python<'_>,
@@ -237,7 +237,7 @@ impl Rollouts {
         done.sort_unstable_by_key(|(i, _)| *i);
         let rolled = |(_, rolled): (usize, Result<Result<sim::Rolled, RunError>, String>)| {
             let rolled = rolled.map_err(|text| bug(&text))?.map_err(to_python)?;
-            Ok((rolled.steps, rolled.reward))
+            Ok((rolled.steps, rolled.reward_us))
         };
         done.into_iter().map(rolled).collect()
     }

@@ -222,8 +222,8 @@ impl Reward {
 pub struct Rolled {
     /// Readings that were answered.
     pub steps: u64,
-    /// Sum of their rewards, 1/65536.
-    pub reward: i64,
+    /// Their rewards, each times the length of its period, us / 65536.
+    pub reward_us: i64,
 }
 
 /// Runs a plan with a policy for the flows that ask.
@@ -241,7 +241,7 @@ pub fn roll_out(plan: &Plan, policy: &Policy, reward: Reward) -> Result<Rolled, 
                 let reading = episode.reading(flow);
                 episode.answer(flow, policy.answer(&reading.state));
                 rolled.steps += 1;
-                rolled.reward += reward.of(&reading);
+                rolled.reward_us += reward.of(&reading) * reading.dt_us as i64;
             }
         }
     }

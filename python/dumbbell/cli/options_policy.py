@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from .options_run import count
+
 
 def add_policy(policy: argparse.ArgumentParser) -> None:
     """Add the actions of `dumbbell policy` and their arguments."""
@@ -23,3 +25,16 @@ def add_policy(policy: argparse.ArgumentParser) -> None:
     show.add_argument("--json", action="store_true", help="print one JSON object")
     source = actions.add_parser("source", help="print a policy as one C file, which kernels and the simulator take")
     source.add_argument("file", metavar="FILE", help="policy file (.safetensors)")
+    train = actions.add_parser("train", help="train a policy by a recipe, in the simulator alone")
+    train.add_argument("recipe", metavar="RECIPE", help="file (docs/gym.md), or the name of one that Dumbbell has")
+    train.add_argument(
+        "-o", "--out", metavar="FILE", help="policy file to write (default: the policy's name, with .safetensors)"
+    )
+    train.add_argument(
+        "--state",
+        metavar="DIR",
+        help="folder of the state and the curve; the same command goes on from it (default: FILE.training)",
+    )
+    train.add_argument("--jobs", metavar="N", type=count, help="threads (default: as many as there are cores)")
+    train.add_argument("--force", action="store_true", help="overwrite the policy file")
+    train.add_argument("-q", "--quiet", action="store_true", help="say nothing of each generation")

@@ -13,6 +13,7 @@ from .writers import write_file, write_object
 
 if TYPE_CHECKING:
     from dumbbell.policy.file import Policy
+    from dumbbell.training.evolution import Point
 
 
 def import_(arguments: argparse.Namespace) -> int:
@@ -61,6 +62,31 @@ def source_(arguments: argparse.Namespace) -> int:
 
     sys.stdout.write(source.of(file.read(Path(arguments.file))))
     return OK
+
+
+def train_(arguments: argparse.Namespace) -> int:
+    """Train a policy."""
+    from dumbbell.policy import file
+    from dumbbell.training import evolution, recipe
+
+    source = recipe.located(arguments.recipe)
+    wanted, digest = recipe.read(source)
+    out = arguments.out or f"{wanted.name}{file.ENDING}"
+    state = Path(arguments.state or f"{out}.training")
+    training = evolution.Training(wanted, digest, source.parent, state, arguments.jobs)
+    training.run(lambda point: None if arguments.quiet else note(_told(point, wanted.generations)))
+    policy = training.policy()
+    write_file("--out", out, file.encoded(policy), force=arguments.force)
+    print(f"{out}: {_sizes(policy)}, {policy.header.origin}; curve: {state / evolution.CURVE}")
+    return OK
+
+
+def _told(point: Point, generations: int) -> str:
+    """A generation in a line."""
+    if point.generation == 0:
+        return f"before training: {point.validation:.4f} in the validation"
+    tried = "" if point.validation is None else f"; {point.validation:.4f} in the validation"
+    return f"generation {point.generation} of {generations}: reward {point.reward:.4f}, best {point.best:.4f}{tried}"
 
 
 def _sizes(policy: Policy) -> str:

@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from dumbbell import _native
 from dumbbell.controllers import NAME_MAX
 from dumbbell.errors import ScenarioError, show
 from dumbbell.files import UnreadableError, read_bytes
 
-from .network import KINDS, WIDTH, Integers
+from .network import KINDS, WIDTH, Integers, orca_thresholds, tanh_table
 
 #: How the names of such files end.
 ENDING = ".safetensors"
@@ -57,6 +58,8 @@ class Header(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     history: int = HISTORY
     period_us: int = 31_000
     age_us: int = 10_000
+    grow_percent: int = 110
+    """What the window becomes every 2 ms until slow start has ended once, percent of the one before."""
     licence: str = ""
     origin: str = ""
     """Where it comes from: of an import the digests of its files, of training the recipe's."""
@@ -91,6 +94,15 @@ def encoded(policy: Policy) -> bytes:
         arrays[f"layer{number}.weight"] = layer.weights
         arrays[f"layer{number}.bias"] = layer.bias
     return save(arrays, {"dumbbell": msgspec.json.encode(policy.header).decode()})
+
+
+def native(layers: list[Integers]) -> _native.Policy:
+    """The network for the engine, which answers as Orca's does."""
+    first, thresholds = orca_thresholds(layers[-1].shift)
+    tables = [
+        (layer.weights.ravel().tolist(), layer.bias.tolist(), layer.shift, layer.kind, layer.slope) for layer in layers
+    ]
+    return _native.Policy(tables, tanh_table().tolist(), thresholds.tolist(), first)
 
 
 def read(file: Path) -> Policy:
@@ -151,6 +163,7 @@ def _check_header(header: Header) -> None:
         (is_name, f"name: wanted 1 to {NAME_MAX} bytes"),
         (1000 <= times[0] <= 1_000_000, "period_us: wanted 1000 to 1000000"),
         (0 <= times[1] <= 1_000_000, "age_us: wanted 0 to 1000000"),
+        (100 <= header.grow_percent <= 400, "grow_percent: wanted 100 to 400"),
         (all(layer.kind in KINDS for layer in layers), f"kind: wanted {' or '.join(KINDS)}"),
         (all(0 <= layer.shift <= 24 for layer in layers), "shift: wanted 0 to 24"),
         (all(0 <= layer.slope <= 1 << 16 for layer in layers), "slope: wanted 0 to 65536"),

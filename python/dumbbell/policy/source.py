@@ -64,6 +64,7 @@ def _tables(policy: Policy) -> str:
         f"#define POLICY_FIRST {header.first}U",
         f"#define POLICY_PERIOD_US {header.period_us}",
         f"#define POLICY_AGE_US {header.age_us}",
+        f"#define POLICY_GROW_PERCENT {header.grow_percent}",
     ]
     return "\n".join(text) + "\n"
 
