@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 AGENT = "agent"
 #: How many values with a unit are written.
 _DIGITS = 5
+#: How often values that contradict each other are drawn again.
+_TRIES = 20
 
 Draw = Mapping[str, Sequence[Any]]
 """How a key is drawn: ``{"uniform": [least, most]}``, ``{"log": [least, most]}`` or ``{"choice": [value, ...]}``."""
@@ -71,10 +73,21 @@ class Drawn:
         self._fixed = None if self._draws else self._planned({})
 
     def episode(self, random: np.random.Generator) -> Episode:
-        """The next episode."""
-        plans = self._fixed or self._planned({key: _drawn(draw, random) for key, draw in self._draws.items()})
+        """The next episode. Values that contradict each other, such as a buffer below one packet, are drawn again;
+        raises ScenarioError where that does not end.
+        """
+        plans = self._fixed or self._planned_at_random(random)
         plan = plans[int(random.integers(len(plans)))]
         return _episode({**plan, "seed": int(random.integers(2**53))})
+
+    def _planned_at_random(self, random: np.random.Generator) -> list[Plan]:
+        for tries in range(_TRIES):
+            try:
+                return self._planned({key: _drawn(draw, random) for key, draw in self._draws.items()})
+            except ScenarioError:
+                if tries == _TRIES - 1:
+                    raise
+        raise AssertionError
 
     def _planned(self, values: dict[str, str]) -> list[Plan]:
         """The plans of all varied values."""
