@@ -212,18 +212,18 @@ def test_draws_stay_inside_their_range():
 
 
 def test_auroras_observation_and_reward_are_those_of_its_paper():
-    row = np.zeros(2, readings.ROW)
+    row = np.zeros((1, 2), readings.ROW)
     row["dt_us"], row["srtt_us"], row["min_rtt_us"] = 30_000, [40_000, 46_000], 40_000
     row["thr"], row["pacing"], row["lost"] = 1_448_000, [1_448_000, 2_896_000], [0, 4_826]
     seen = readings.OBSERVATIONS["aurora"].see(row)
-    np.testing.assert_allclose(seen, [0, 1, 1, 0.2, 1.15, 2], rtol=1e-6)
-    assert readings.aurora_reward(row[1]) == pytest.approx(10 * 1000 - 46 - 2000 * 0.1, rel=1e-3)
+    np.testing.assert_allclose(seen, [[0, 1, 1, 0.2, 1.15, 2]], rtol=1e-6)
+    assert readings.aurora_reward(row[:, 1])[0] == pytest.approx(10 * 1000 - 46 - 2000 * 0.1, rel=1e-3)
 
 
 def test_orcas_reward_is_that_of_its_paper():
-    row = np.zeros(1, readings.ROW)[0]
-    row["state"][-7:] = [65536, 0, 13107, 0, 0, 0, 32768]
-    assert readings.orca_reward(row) == pytest.approx((1 - 0.2) * 0.5, abs=1e-4)
+    row = np.zeros(1, readings.ROW)
+    row["state"][0, -7:] = [65536, 0, 13107, 0, 0, 0, 32768]
+    assert readings.orca_reward(row)[0] == pytest.approx((1 - 0.2) * 0.5, abs=1e-4)
 
 
 def test_a_function_of_ones_own_is_a_reward_and_sees_raw_numbers():

@@ -50,7 +50,7 @@ class OrcaParallelEnv(ParallelEnv[str, np.ndarray, np.ndarray]):  # type: ignore
         self.action_spaces = {name: self._settings.action_space() for name in first.names}
         self.agents: list[str] = []
         self._names: dict[int, str] = {}
-        self._histories: dict[str, readings.History] = {}
+        self._histories: dict[str, readings.Histories] = {}
         self._asking: set[str] = set()
 
     def observation_space(self, agent: str) -> spaces.Space[np.ndarray]:
@@ -71,7 +71,7 @@ class OrcaParallelEnv(ParallelEnv[str, np.ndarray, np.ndarray]):  # type: ignore
             self._random = np.random.default_rng(seed)
         episode: Episode = self._settings.drawn.episode(self._random)
         self._names = dict(zip(episode.agents, episode.names))
-        self._histories = {name: readings.History(self._settings.observation.history) for name in episode.names}
+        self._histories = {name: readings.Histories(1, self._settings.observation.history) for name in episode.names}
         self.agents, self._asking = [], set()
         self._worlds.begin(0, episode)
         row = self._next()
@@ -95,7 +95,7 @@ class OrcaParallelEnv(ParallelEnv[str, np.ndarray, np.ndarray]):  # type: ignore
         terminated, truncated = dict.fromkeys(self.agents, False), dict.fromkeys(self.agents, False)
         if row["kind"] == readings.ASKED and name is not None:
             self._ask(row)
-            rewards[name] = float(self._settings.reward.get(row))
+            rewards[name] = float(self._settings.reward(readings.one(row))[0])
             terminated[name] = truncated[name] = False  # it may be new
         elif row["kind"] == readings.OVER:
             truncated = dict.fromkeys(self.agents, True)
@@ -112,10 +112,10 @@ class OrcaParallelEnv(ParallelEnv[str, np.ndarray, np.ndarray]):  # type: ignore
 
     def _ask(self, row: np.void) -> None:
         name = self._names[int(row["flow"])]
-        self._histories[name].add(row)
+        self._histories[name].add(np.zeros(1, int), readings.one(row))
         self._asking.add(name)
         if name not in self.agents:
             self.agents.append(name)
 
     def _seen(self) -> dict[str, np.ndarray]:
-        return {name: self._settings.observation.see(self._histories[name].rows) for name in self.agents}
+        return {name: self._settings.observation.see(self._histories[name].rows)[0] for name in self.agents}

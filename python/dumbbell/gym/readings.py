@@ -49,11 +49,12 @@ ROW = np.dtype(
 _MSS = 1448
 #: A ratio of Aurora's is at most this.
 _RATIO_MOST = 100.0
-_EMPTY = np.zeros(1, ROW)[0]
 
 
 class Observation(NamedTuple):
-    """What an agent sees of its last `history` rows, oldest first: (rows) -> an array between `least` and `most`."""
+    """What agents see of their last `history` rows, oldest first: rows (agents, history) -> (agents, *shape), between
+    `least` and `most`.
+    """
 
     see: Callable[[np.ndarray], Floats]
     shape: tuple[int, ...]
@@ -62,14 +63,12 @@ class Observation(NamedTuple):
     history: int
 
 
-class Reward(NamedTuple):
-    """What an agent gets for its last row: (row) -> number."""
-
-    get: Callable[[np.void], float]
+Reward = Callable[[np.ndarray], "NDArray[np.float64]"]
+"""What agents get for their last rows, one for each."""
 
 
 def _orca(rows: np.ndarray) -> Floats:
-    seen: Floats = (rows[-1]["state"] / ONE).astype(np.float32)
+    seen: Floats = rows["state"][:, -1].astype(np.float32) / np.float32(ONE)
     return seen
 
 
@@ -79,30 +78,32 @@ def _aurora(rows: np.ndarray) -> Floats:
 
     The RTT is the smoothed one, and what is sent goes at the pacing rate.
     """
-    rtt, before = rows["srtt_us"].astype(float), np.roll(rows["srtt_us"], 1).astype(float)
-    before[0] = rtt[0]
+    rtt = rows["srtt_us"].astype(float)
+    before = np.concatenate([rtt[:, :1], rtt[:, :-1]], axis=1)
     gradient = np.where((before > 0) & (rows["dt_us"] > 0), (rtt - before) / np.maximum(rows["dt_us"], 1), 0.0)
     ratio = np.where(rtt > 0, rtt / np.maximum(rows["min_rtt_us"], 1), 1.0)
     sent = np.where(rows["thr"] > 0, rows["pacing"] / np.maximum(rows["thr"], 1), 1.0)
-    seen = np.stack([gradient, ratio, sent], axis=1)
-    bounded: Floats = np.clip(seen, -_RATIO_MOST, _RATIO_MOST).astype(np.float32).ravel()
+    seen = np.stack([gradient, ratio, sent], axis=2)
+    bounded: Floats = np.clip(seen, -_RATIO_MOST, _RATIO_MOST).astype(np.float32).reshape(len(rows), -1)
     return bounded
 
 
-def orca_reward(row: np.void) -> float:
+def orca_reward(rows: np.ndarray) -> NDArray[np.float64]:
     """(thr - 5 lost / dt) / max x min(1, 1.25 min_rtt / srtt); at least -4 (Abbasloo et al., SIGCOMM 2020)."""
-    thr, loss, metric = (int(row["state"][k]) for k in (-SIGNALS, -SIGNALS + 2, -1))
+    newest = rows["state"][:, -SIGNALS:].astype(np.int64)
     # Whole numbers, as the engine's rollouts have them.
-    product = (thr - loss) * metric
-    return max((abs(product) // ONE) * (1 if product >= 0 else -1), -4 * ONE) / ONE
+    product = (newest[:, 0] - newest[:, 2]) * newest[:, -1]
+    reward: NDArray[np.float64] = np.maximum(np.sign(product) * (np.abs(product) // ONE), -4 * ONE) / ONE
+    return reward
 
 
-def aurora_reward(row: np.void) -> float:
+def aurora_reward(rows: np.ndarray) -> NDArray[np.float64]:
     """10 x packets/s delivered - 1000 x RTT in s - 2000 x share lost (Jay et al., ICML 2019)."""
-    delivered = float(row["thr"]) * float(row["dt_us"]) / 1e6
-    lost = float(row["lost"])
-    share = lost / (lost + delivered) if lost else 0.0
-    return 10 * float(row["thr"]) / _MSS - 1000 * float(row["srtt_us"]) / 1e6 - 2000 * share
+    thr, lost = rows["thr"].astype(float), rows["lost"].astype(float)
+    sent = lost + thr * rows["dt_us"] / 1e6
+    share = np.divide(lost, sent, out=np.zeros(len(rows)), where=lost > 0)
+    reward: NDArray[np.float64] = 10 * thr / _MSS - 1000 * rows["srtt_us"] / 1e6 - 2000 * share
+    return reward
 
 
 #: Observations and rewards that have names.
@@ -110,7 +111,7 @@ OBSERVATIONS = {
     "orca": Observation(_orca, (SIGNALS * HISTORY,), 0.0, 16384.0, 1),
     "aurora": Observation(_aurora, (3 * HISTORY,), -_RATIO_MOST, _RATIO_MOST, HISTORY),
 }
-REWARDS = {"orca": Reward(orca_reward), "aurora": Reward(aurora_reward)}
+REWARDS: dict[str, Reward] = {"orca": orca_reward, "aurora": aurora_reward}
 
 
 def observation(given: str | Observation) -> Observation:
@@ -123,7 +124,7 @@ def observation(given: str | Observation) -> Observation:
 def reward(given: str | Callable[[np.void], float]) -> Reward:
     """A reward by its name, or one's own function of a row."""
     if callable(given):
-        return Reward(given)
+        return lambda rows: np.array([given(row) for row in rows], float)
     return REWARDS[_name("reward", given, REWARDS, "a function of a row")]
 
 
@@ -142,13 +143,22 @@ def percent(action: float) -> int:
     return int(100 * 4.0 ** min(max(float(action), -1.0), 1.0))
 
 
-class History:
-    """The last rows of one flow."""
+def one(row: np.void) -> np.ndarray:
+    """A row as an array of one."""
+    return np.array([row], ROW)
 
-    def __init__(self, length: int) -> None:
-        self.rows = np.full(length, _EMPTY)
 
-    def add(self, row: np.void) -> None:
-        """Take a row, and forget the oldest."""
-        self.rows[:-1] = self.rows[1:]
-        self.rows[-1] = row
+class Histories:
+    """The last rows of so many agents."""
+
+    def __init__(self, agents: int, length: int) -> None:
+        self.rows = np.zeros((agents, length), ROW)
+
+    def begin(self, agent: int) -> None:
+        """Forget an agent's rows."""
+        self.rows[agent] = np.zeros(1, ROW)
+
+    def add(self, agents: np.ndarray, rows: np.ndarray) -> None:
+        """Take a row of each of these agents, and forget its oldest."""
+        self.rows[agents, :-1] = self.rows[agents, 1:]
+        self.rows[agents, -1] = rows

@@ -52,14 +52,14 @@ class OrcaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.action_space = self._settings.action_space()
         self._worlds = Worlds(1)
         self._flow = -1
-        self._history = readings.History(self._settings.observation.history)
+        self._history = readings.Histories(1, self._settings.observation.history)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
         """Begin an episode: run until the flow asks for the first time. `options` has nothing to say."""
         super().reset(seed=seed, options=options)
-        self._history = readings.History(self._settings.observation.history)
+        self._history = readings.Histories(1, self._settings.observation.history)
         row = self._take(self._worlds.begin_one(0, self._settings, self.np_random))
         return self._seen(), said(row)
 
@@ -72,7 +72,7 @@ class OrcaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._worlds.answer(0, self._flow, float(np.asarray(action).reshape(-1)[0]))
         row = self._take(self._worlds.step([0])[0])
         is_asked = row["kind"] == readings.ASKED
-        reward = float(self._settings.reward.get(row)) if is_asked else 0.0
+        reward = float(self._settings.reward(readings.one(row))[0]) if is_asked else 0.0
         terminated = bool(row["kind"] == readings.COMPLETED)
         return self._seen(), reward, terminated, not (is_asked or terminated), said(row)
 
@@ -80,8 +80,8 @@ class OrcaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Note a row, and give it back."""
         self._flow = int(row["flow"]) if row["kind"] == readings.ASKED else -1
         if self._flow >= 0:
-            self._history.add(row)
+            self._history.add(np.zeros(1, int), readings.one(row))
         return row
 
     def _seen(self) -> np.ndarray:
-        return self._settings.observation.see(self._history.rows)
+        return self._settings.observation.see(self._history.rows)[0]

@@ -52,11 +52,8 @@ class OrcaVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._worlds = Worlds(num_envs, threads)
         self._randoms = [np.random.default_rng() for _ in range(num_envs)]
         self._flows = np.full(num_envs, -1)
-        self._histories = [self._history() for _ in range(num_envs)]
+        self._histories = readings.Histories(num_envs, self._settings.observation.history)
         self._ended = np.zeros(num_envs, bool)
-
-    def _history(self) -> readings.History:
-        return readings.History(self._settings.observation.history)
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -80,7 +77,7 @@ class OrcaVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def _begin(self, which: list[int]) -> np.ndarray:
         rows = []
         for world in which:
-            self._histories[world] = self._history()
+            self._histories.begin(world)
             self._ended[world] = False
             rows.append(self._worlds.begin_one(world, self._settings, self._randoms[world]))
         return self._take(np.array(rows, readings.ROW))
@@ -97,18 +94,18 @@ class OrcaVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         rows = self._take(self._worlds.step([int(world) for world in going]))
         reset = self._begin([int(world) for world in begun])
         rewards, terminated, truncated = np.zeros(self.num_envs), *np.zeros((2, self.num_envs), bool)
-        for row in rows:
-            world, kind = int(row["world"]), row["kind"]
-            rewards[world] = self._settings.reward.get(row) if kind == readings.ASKED else 0.0
-            terminated[world] = kind == readings.COMPLETED
-            truncated[world] = kind in (readings.STOPPED, readings.OVER)
+        worlds, kinds = rows["world"], rows["kind"]
+        asked = kinds == readings.ASKED
+        rewards[worlds[asked]] = self._settings.reward(rows[asked])
+        terminated[worlds] = kinds == readings.COMPLETED
+        truncated[worlds] = (kinds == readings.STOPPED) | (kinds == readings.OVER)
         self._ended = terminated | truncated
-        infos = self._said(np.concatenate([rows, reset]))
+        infos = self._said(np.concatenate([rows, reset]) if len(reset) else rows)
         if self._mode is AutoresetMode.SAME_STEP and self._ended.any():
             infos["final_obs"] = np.array([None] * self.num_envs, object)
             ended = [int(world) for world in np.flatnonzero(self._ended)]
-            for world in ended:
-                infos["final_obs"][world] = self._settings.observation.see(self._histories[world].rows)
+            for world, seen in zip(ended, self._seen()[ended]):
+                infos["final_obs"][world] = seen
             infos["_final_obs"] = self._ended.copy()
             infos["final_info"], infos["_final_info"] = self._said(rows), self._ended.copy()
             self._begin(ended)
@@ -116,16 +113,13 @@ class OrcaVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
     def _take(self, rows: np.ndarray) -> np.ndarray:
         """Note rows, and give them back."""
-        for row in rows:
-            world = int(row["world"])
-            is_asked = row["kind"] == readings.ASKED
-            self._flows[world] = row["flow"] if is_asked else -1
-            if is_asked:
-                self._histories[world].add(row)
+        asked = rows["kind"] == readings.ASKED
+        self._flows[rows["world"]] = np.where(asked, rows["flow"], -1)
+        self._histories.add(rows["world"][asked], rows[asked])
         return rows
 
     def _seen(self) -> np.ndarray:
-        return np.stack([self._settings.observation.see(history.rows) for history in self._histories])
+        return self._settings.observation.see(self._histories.rows)
 
     def _said(self, rows: np.ndarray) -> dict[str, Any]:
         """Arrays of what `said` has, one value for each world, and which worlds have them."""
