@@ -84,4 +84,5 @@ class OrcaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return row
 
     def _seen(self) -> np.ndarray:
-        return self._settings.observation.see(self._history.rows)[0]
+        seen: np.ndarray = self._settings.observation.see(self._history.rows)[0]
+        return seen
