@@ -291,6 +291,14 @@ $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/venv
 	$(PIP) -r requirements-dev.lock
 	touch $@
 
+# What the script of docs/gym.md needs beside the package, with the torch of the system's Python.
+SB3 := build/sb3/bin/python
+$(STAMPS)/sb3: requirements-sb3.lock | $(STAMPS)
+	tools/system-packages.sh torch venv
+	/usr/bin/python3 -m venv --system-site-packages build/sb3
+	$(SB3) -m pip install --quiet --no-compile --no-deps --require-hashes --only-binary :all: -r requirements-sb3.lock
+	touch $@
+
 $(STAMPS)/native: $(STAMPS)/venv $(native_sources)
 	@tools/engine.sh optimised
 	@$(BIN)/python tools/pgo.py stale build/optimised.log

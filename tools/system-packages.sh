@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
 # and Ubuntu as root; elsewhere names it and fails.
-#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|valgrind|perf|ns2|netcat-openbsd|openssh-server|chromium|uml...
+#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|valgrind|perf|torch|ns2|netcat-openbsd|openssh-server|chromium|uml...
 set -eu
 
 is_there() {
@@ -19,6 +19,7 @@ is_there() {
     chromium) command -v chromium-headless-shell || command -v chromium ;;
     netcat-openbsd) command -v nc.openbsd ;;
     perf) perf --version ;;
+    torch) /usr/bin/python3 -c "import torch" ;;
     ns2) command -v ns ;;
     iperf3 | bpftool | tshark | valgrind | cpio | qemu-system-x86_64) command -v "$1" || test -x "/usr/sbin/$1" ;;
     *) echo "unknown program: $1" >&2; exit 2 ;;
@@ -31,6 +32,7 @@ debian_package() {
     cc) echo build-essential ;;
     libbpf) echo libbpf-dev ;;
     perf) echo linux-perf ;;
+    torch) echo python3-torch ;;
     qemu-system-x86_64) echo qemu-system-x86 ;;
     libelf) echo libelf-dev zlib1g-dev pkg-config ;;
     uml) echo gcc libc6-dev make bc bison flex xz-utils iproute2 ethtool ;;
