@@ -58,7 +58,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,7 @@ test-kernel: $(STAMPS)/venv $(STAMPS)/system ## Controllers loaded into the runn
 
 test-python: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package, end to end, that do not measure the machine
 	@tools/web.sh packages
+	@$(MAKE) --no-print-directory $(STAMPS)/sb3 || echo "no torch for the system's Python: the script of docs/gym.md is not tried" >&2
 	$(BIN)/python -m pytest -m "not alone" -rR --numprocesses auto --dist loadfile --ignore tests/test_package.py
 
 test-alone: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package in real time and in the running kernel, one after the other
@@ -237,6 +238,9 @@ bench-emulator: $(STAMPS)/native $(STAMPS)/system ## Delay error and forwarding 
 bench-page: $(STAMPS)/native $(STAMPS)/dev ## How fast the live page is in headless Chromium: first picture, 10 flows, frames while streaming, memory
 	tools/system-packages.sh chromium
 	$(BIN)/python bench/page.py
+
+bench-episodes: $(STAMPS)/native $(STAMPS)/dev ## Steps per second of the environments for training, and of rollouts in the engine
+	$(BIN)/python bench/episodes.py
 
 bench-papers: $(STAMPS)/native ## How long the papers' full profile takes, from a sample of its runs (10 minutes)
 	$(BIN)/python bench/papers.py --json build/bench-papers.json

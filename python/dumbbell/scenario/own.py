@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: How the names of policy files end.
 _POLICY = ".safetensors"
+#: Policies that come with the package.
+_SHIPPED = Path(__file__).parents[1] / "policy" / "shipped"
 _INT64 = (-(2**63), 2**63 - 1)
 #: Back ends that compile Linux modules with the headers of their kernel.
 _WITH_HEADERS = ("uml", "uml-ours")
@@ -62,8 +64,14 @@ class Source(NamedTuple):
 
 
 def is_file(text: str) -> bool:
-    """True if a controller is given as a file, and not by its name."""
-    return os.sep in text or text.endswith((".c", ".py", _POLICY))
+    """True if a controller is given as a file, or as a policy that comes with the package, and not by its name."""
+    return os.sep in text or text.endswith((".c", ".py", _POLICY)) or shipped(text) is not None
+
+
+def shipped(name: str) -> Path | None:
+    """The file of a policy that comes with the package, by its name; None for any other name."""
+    file = _SHIPPED / f"{name}{_POLICY}"
+    return file if name.isidentifier() and file.exists() else None
 
 
 def name_in(file: str, at: str = "CCA") -> str:
@@ -176,6 +184,8 @@ class Own:
 
 
 def _load(file: Path, *, has_kernel: bool) -> list[Source]:
+    if policy := shipped(str(file)):
+        return [_policy(policy)]
     if file.suffix == ".py":
         return _python_file(file)
     if file.suffix == ".c":
