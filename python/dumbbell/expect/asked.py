@@ -11,7 +11,7 @@ from dumbbell.controllers import QUINN
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.judge.grammar import refuse_doubted
 from dumbbell.judge.parse import names, sentence
-from dumbbell.judge.sentence import Baseline, Both, Compare, Either, Reading, Scaled, Sentence, Variable
+from dumbbell.judge.sentence import Baseline, Both, Compare, Either, Limit, Reading, Scaled, Sentence, Variable
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.study import plans_of_several_links
 from dumbbell.scenario import source
@@ -180,8 +180,9 @@ def _asked(scenario: Scenario, number: int, line: int) -> Asked:
         if isinstance(value, Reading) and value.case
     }
     for value in said.values():
-        if isinstance(value, Variable) and not scenario.record.variables:
-            raise ScenarioError(f"{at}.that", f'"{value}" needs the table of variables; [record] variables = true')
+        name = "variables" if isinstance(value, Variable) else "limits" if isinstance(value, Limit) else ""
+        if name and not getattr(scenario.record, name):
+            raise ScenarioError(f"{at}.that", f'"{value}" needs the table of {name}; [record] {name} = true')
     _check_at(scenario, table.at, f"{at}.at")
     return Asked(table, said, number, line, cases)
 

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.judge.sentence import Count, Delay, Named, Reading, Rtts, Stay, Value, Variable
+from dumbbell.judge.sentence import Count, Delay, Limit, Named, Reading, Rtts, Stay, Value, Variable
 from dumbbell.results import axis, figures, windows
 from dumbbell.results.catalogue import Measured, figure
+from dumbbell.results.limits import limits_of, share_of_time
 from dumbbell.results.statistic import Sample
 from dumbbell.results.stays import stays_of
 
@@ -57,7 +58,9 @@ class At(NamedTuple):
             if isinstance(value, Reading):
                 return self._figure(value)
             if isinstance(value, Variable):
-                return self._variable(value)
+                return self._each(value, lambda run, flow: variables.read(run, flow, value))
+            if isinstance(value, Limit):
+                return self._each(value, lambda run, flow: self._limit(value, run, flow))
             return [Named(value.of or "", self._of_events(value))]
         except ResultError as error:
             raise ScenarioError(f"expect[{self.asked.number}].that", str(error)) from None
@@ -108,7 +111,7 @@ class At(NamedTuple):
             start, end = measure.from_ / 1e9, None if measure.to is None else measure.to / 1e9
         return figures.measured(run, start, end)
 
-    def _part(self, value: Reading | Count, run: Result) -> tuple[float | None, float | None]:
+    def _part(self, value: Reading | Count | Limit, run: Result) -> tuple[float | None, float | None]:
         """The part of the run that a value says, in seconds."""
         said = (value.start_s, value.end_s)
         if not any(isinstance(time, Rtts) for time in said):
@@ -139,12 +142,16 @@ class At(NamedTuple):
             raise ResultError(f"{of} has no flow, wanted one of: {', '.join(run.plan.groups)}")
         return members
 
-    def _variable(self, value: Variable) -> list[Named]:
-        """A variable of each flow that has it."""
+    def _limit(self, value: Limit, run: Result, flow: int) -> float | None:
+        start, end = _ends(self._part(value, run))
+        return share_of_time(limits_of(run, flow), value.what, start, end)
+
+    def _each(self, value: Variable | Limit, read_one: Callable[[Result, int], float | None]) -> list[Named]:
+        """What is read of each flow."""
         runs = self._runs(None)
         rows = []
         for flow in self._flows(value.of, runs[0]):
-            read = tuple(variables.read(run, flow, value) for run in runs)
+            read = tuple(read_one(run, flow) for run in runs)
             several = len(runs[0].plan.flows) > 1
             label = runs[0].plan.flows[flow].name if several else ""
             rows.append(Named(label, Sample(read, tuple(run.seed for run in runs))))

@@ -10,6 +10,7 @@
     state S [of A] never                     state PROBE_RTT never
     variable V [of A] WHEN == WORD           variable startup_end at STARTUP ends == plateau
     VALUE := FIGURE[@LINK] | event KIND | state S | state S after S2 begins|ends | stay in S
+             | limit WHAT
              | variable V [at S begins|ends | at TIME] | largest|smallest variable V
              each with [of A] [with CASE] [from TIME] [to TIME], TIME in seconds or RTTs (20rtt)
 
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 from dumbbell import units
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.results.catalogue import canonical, figure
+from dumbbell.results.limits import LIMITS
 
 from .grammar import amount
 from .questions import Precision, Sign
@@ -37,6 +39,7 @@ from .sentence import (
     Count,
     Delay,
     Either,
+    Limit,
     Narrow,
     Ranking,
     Reading,
@@ -200,16 +203,26 @@ class _Reader:
 
     def value(self) -> Value:
         if self.next_is("event"):
-            kind = self.take("a kind of event")
-            if kind not in EVENTS:
-                raise wrong(self.at, kind, f"an event, one of: {', '.join(EVENTS)}", list(EVENTS))
-            return self.clauses(Count("event", kind))
-        for pick in ("largest", "smallest", "last"):
-            if self.next_is(pick):
-                self.expect("variable")
-                return self.variable(pick)
+            return self.clauses(Count("event", self.one_of("an event", EVENTS)))
+        if self.next_is("limit"):
+            return self.clauses(Limit(self.one_of("a limit", LIMITS)))
+        if self.next_is("largest", "smallest", "last"):
+            pick = self.words[self.i - 1]
+            self.expect("variable")
+            return self.variable(pick)
         if self.next_is("variable"):
             return self.variable("last")
+        return self.value_of_states() or self.reading()
+
+    def one_of(self, what: str, known: Sequence[str]) -> str:
+        """Take one of these words."""
+        word = self.take(f"{what}, one of: {', '.join(known)},")
+        if word not in known:
+            raise wrong(self.at, word, f"{what}, one of: {', '.join(known)}", list(known))
+        return word
+
+    def value_of_states(self) -> Value | None:
+        """How often, how long or when the controller was in a state; None where the next word is of none."""
         if self.next_is("stay"):
             self.expect("in")
             return self.clauses(Stay(self.take("a state, such as PROBE_RTT")))
@@ -217,7 +230,7 @@ class _Reader:
             state = self.take("a state, such as PROBE_RTT")
             entered = self.clauses(Count("state", state))
             return self.delay(state, entered.of) if self.next_is("after") else entered
-        return self.reading()
+        return None
 
     def variable(self, pick: str) -> Value:
         self.units.clear()
@@ -295,6 +308,8 @@ class _Reader:
             return amount(value.figure, number, unit, self.text, self.at)
         if isinstance(value, Variable):
             return self.variable_amount(value, number, unit)
+        if isinstance(value, Limit):
+            return number / 100 if unit == "%" else self.fail(f'a share of the time behind "{value}", such as 5%')
         if isinstance(value, Count):
             return number if not unit else self.fail(f"a count without a unit, got {number:g}{unit}")
         if not unit:

@@ -135,7 +135,19 @@ class Variable(NamedTuple):
         return " ".join(filter(None, [picked, "variable", self.name, self.of and f"of {self.of}", when]))
 
 
-Value = Reading | Count | Delay | Stay | Variable
+class Limit(NamedTuple):
+    """For what share of the time something limited a flow (docs/results.md, limits.parquet)."""
+
+    what: str
+    of: str | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+
+    def __str__(self) -> str:
+        return _with_clauses(f"limit {self.what}", of=self.of, start_s=self.start_s, end_s=self.end_s)
+
+
+Value = Reading | Count | Delay | Stay | Variable | Limit
 
 
 class Named(NamedTuple):
@@ -395,6 +407,8 @@ def shown(value: Value, amount: float) -> str:
         return f"{number(known.scale * amount)}{f' {known.unit}' if known.unit else ''}"
     if isinstance(value, Variable):
         return _shown_variable(value, amount)
+    if isinstance(value, Limit):
+        return f"{number(100 * amount)} %"
     return f"{number(amount)} s" if isinstance(value, (Delay, Stay)) else number(amount)
 
 
