@@ -43,6 +43,7 @@ ORDER = (
     "training",
     "gym",
     "expect",
+    "explain",
     "export",
     "comparison",
     "report",

@@ -13,7 +13,7 @@ from .options_papers import add_demo, add_fidelity, add_papers, add_reproduce
 from .options_plot import add_plot
 from .options_policy import add_policy
 from .options_race import add_race
-from .options_results import add_export, add_report, add_serve, add_show
+from .options_results import add_explain, add_export, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_run
 from .options_sweep import add_sweep
 from .options_test import add_evaluate, add_suite, add_test
@@ -231,6 +231,12 @@ GROUPS = {
             add_show,
             "show:main",
             ("dumbbell show --by table", "dumbbell show --columns goodput,rtt_p99 --csv"),
+        ),
+        "explain": Command(
+            "say why flows got what they got: what limited them, and the run that proves it",
+            add_explain,
+            "explain:main",
+            ("dumbbell explain --flow bbr", "dumbbell explain --run 0 --prove"),
         ),
         "plot": Command(
             "draw a result folder",

@@ -10,6 +10,20 @@ from .options_run import add_rows, count
 LATEST = "default: what run, sweep or compare wrote last below ./results"
 
 
+def add_explain(explain: argparse.ArgumentParser) -> None:
+    """Of `dumbbell explain`."""
+    explain.add_argument("dir", nargs="?", metavar="RUN", help=f"folder of a run or of a sweep ({LATEST})")
+    explain.add_argument("--run", metavar="RUN", help="which runs of a folder: a name, a number from 0, or all")
+    explain.add_argument("--flow", metavar="NAME", help="one [[flow]] table, by its name (default: each)")
+    explain.add_argument(
+        "--prove",
+        action="store_true",
+        help="make the run again without the cause, and say what that changes",
+    )
+    explain.add_argument("--all", action="store_true", help="all rules that hold, instead of the two that matter most")
+    explain.add_argument("--json", action="store_true", help="one JSON object per flow and line")
+
+
 def add_show(show: argparse.ArgumentParser) -> None:
     """Of `dumbbell show`."""
     show.add_argument(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.judge.sentence import Count, Delay, Limit, Named, Reading, Rtts, Stay, Value, Variable
+from dumbbell.judge.sentence import Count, Counter, Delay, Limit, Named, Reading, Rtts, Stay, Value, Variable
 from dumbbell.results import axis, figures, windows
 from dumbbell.results.catalogue import Measured, figure
 from dumbbell.results.limits import limits_of, share_of_time
@@ -59,6 +59,8 @@ class At(NamedTuple):
                 return self._figure(value)
             if isinstance(value, Variable):
                 return self._each(value, lambda run, flow: variables.read(run, flow, value))
+            if isinstance(value, Counter):
+                return self._each(value, lambda run, flow: run.flows[value.name][flow].as_py())
             if isinstance(value, Limit):
                 return self._each(value, lambda run, flow: self._limit(value, run, flow))
             return [Named(value.of or "", self._of_events(value))]
@@ -146,7 +148,7 @@ class At(NamedTuple):
         start, end = _ends(self._part(value, run))
         return share_of_time(limits_of(run, flow), value.what, start, end)
 
-    def _each(self, value: Variable | Limit, read_one: Callable[[Result, int], float | None]) -> list[Named]:
+    def _each(self, value: Variable | Counter | Limit, read_one: Callable[[Result, int], float | None]) -> list[Named]:
         """What is read of each flow."""
         runs = self._runs(None)
         rows = []

@@ -9,7 +9,7 @@
     VALUE rises|falls|is flat along KEY      queue falls along path.buffer
     state S [of A] never                     state PROBE_RTT never
     variable V [of A] WHEN == WORD           variable startup_end at STARTUP ends == plateau
-    VALUE := FIGURE[@LINK] | event KIND | state S | state S after S2 begins|ends | stay in S
+    VALUE := FIGURE[@LINK] | event KIND | count COUNTER | state S | state S after S2 begins|ends | [longest] stay in S
              | limit WHAT
              | variable V [at S begins|ends | at TIME] | largest|smallest variable V
              each with [of A] [with CASE] [from TIME] [to TIME], TIME in seconds or RTTs (20rtt)
@@ -37,6 +37,7 @@ from .sentence import (
     Both,
     Compare,
     Count,
+    Counter,
     Delay,
     Either,
     Limit,
@@ -70,10 +71,25 @@ EVENTS = (
     "undo", "drop_queue", "drop_random", "ecn_mark",
 )  # fmt: skip
 
+#: Counters of flows (docs/results.md, flows.parquet).
+COUNTERS = (
+    "segs_sent", "retrans_segs", "lost_segs", "queue_drops", "aqm_drops", "policed_drops", "random_drops", "damaged",
+    "duplicated", "recoveries", "rtos", "tlps", "undos", "acks_sent", "ecn_marks",
+)  # fmt: skip
+
 
 def sentence(text: str, at: str = "that", *, of: str | None = None) -> Sentence:
     """Read one sentence; `of` is whose figures are that do not say it. Raises ScenarioError that names the key `at`."""
     return _Reader(text, at, of).whole()
+
+
+def value(text: str, at: str = "value", *, of: str | None = None) -> Value:
+    """Read one value, as sentences have it; raises ScenarioError that names the key `at`."""
+    reader = _Reader(text, at, of)
+    read = reader.value()
+    if reader.i < len(reader.words):
+        reader.fail(f'nothing more behind "{read}"')
+    return read
 
 
 def _tokens(text: str) -> Iterator[str]:
@@ -204,6 +220,8 @@ class _Reader:
     def value(self) -> Value:
         if self.next_is("event"):
             return self.clauses(Count("event", self.one_of("an event", EVENTS)))
+        if self.next_is("count"):
+            return self.clauses(Counter(self.one_of("a counter", COUNTERS)))
         if self.next_is("limit"):
             return self.clauses(Limit(self.one_of("a limit", LIMITS)))
         if self.next_is("largest", "smallest", "last"):
@@ -223,9 +241,11 @@ class _Reader:
 
     def value_of_states(self) -> Value | None:
         """How often, how long or when the controller was in a state; None where the next word is of none."""
-        if self.next_is("stay"):
+        is_longest = self.next_is("longest")
+        if is_longest or self.words[self.i : self.i + 1] == ["stay"]:
+            self.expect("stay")
             self.expect("in")
-            return self.clauses(Stay(self.take("a state, such as PROBE_RTT")))
+            return self.clauses(Stay(self.take("a state, such as PROBE_RTT"), is_longest=is_longest))
         if self.next_is("state"):
             state = self.take("a state, such as PROBE_RTT")
             entered = self.clauses(Count("state", state))
@@ -310,7 +330,7 @@ class _Reader:
             return self.variable_amount(value, number, unit)
         if isinstance(value, Limit):
             return number / 100 if unit == "%" else self.fail(f'a share of the time behind "{value}", such as 5%')
-        if isinstance(value, Count):
+        if isinstance(value, (Count, Counter)):
             return number if not unit else self.fail(f"a count without a unit, got {number:g}{unit}")
         if not unit:
             self.fail(f'a time with its unit behind "{value}", such as 200ms')
@@ -381,7 +401,9 @@ class _Reader:
 
 def _each(value: Value, sign: Sign) -> Value:
     """The value whose row decides for all: of stays that must be long, the shortest."""
-    return value._replace(shortest=sign.startswith(">")) if isinstance(value, Stay) else value
+    if not isinstance(value, Stay) or value.is_longest:
+        return value
+    return value._replace(shortest=sign.startswith(">"))
 
 
 def names(sentences: Sequence[Sentence]) -> list[str]:

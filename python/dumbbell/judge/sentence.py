@@ -94,14 +94,17 @@ class Delay(NamedTuple):
 
 
 class Stay(NamedTuple):
-    """How long the controller stays in a state: the longest time, or the shortest."""
+    """How long the controller stays in a state: the longest time, or the shortest; `is_longest`: the longest, whatever
+    it is compared with.
+    """
 
     state: str
     of: str | None = None
     shortest: bool = False
+    is_longest: bool = False
 
     def __str__(self) -> str:
-        return f"stay in {self.state}"
+        return f"{'longest ' if self.is_longest else ''}stay in {self.state}"
 
 
 class Variable(NamedTuple):
@@ -135,6 +138,16 @@ class Variable(NamedTuple):
         return " ".join(filter(None, [picked, "variable", self.name, self.of and f"of {self.of}", when]))
 
 
+class Counter(NamedTuple):
+    """A counter of a flow over the whole run (docs/results.md, flows.parquet)."""
+
+    name: str
+    of: str | None = None
+
+    def __str__(self) -> str:
+        return f"count {self.name}{f' of {self.of}' if self.of else ''}"
+
+
 class Limit(NamedTuple):
     """For what share of the time something limited a flow (docs/results.md, limits.parquet)."""
 
@@ -147,7 +160,7 @@ class Limit(NamedTuple):
         return _with_clauses(f"limit {self.what}", of=self.of, start_s=self.start_s, end_s=self.end_s)
 
 
-Value = Reading | Count | Delay | Stay | Variable | Limit
+Value = Reading | Count | Counter | Delay | Stay | Variable | Limit
 
 
 class Named(NamedTuple):

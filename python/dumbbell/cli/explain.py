@@ -1,0 +1,45 @@
+"""`dumbbell explain`: why flows got what they got."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dumbbell.errors import wrong
+from dumbbell.explain.explained import Explained, explain
+from dumbbell.results.load import load
+
+from .latest import latest_folder
+from .plot import chosen
+from .status import OK
+from .writers import write_object
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Explain the runs of a folder, or one of them."""
+    folder = Path(arguments.dir or latest_folder("RUN"))
+    runs = chosen(load(folder), arguments.run)
+    if len(runs) > 1 and arguments.run is None:
+        names = ", ".join(run.folder.name for run in runs[:3])
+        raise wrong("--run", "nothing", f"one of {len(runs)} runs: a name, a number from 0, or all ({names}...)")
+    for run in runs:
+        said = explain(run, arguments.flow, proves=arguments.prove, everything=arguments.all)
+        if len(runs) > 1 and not arguments.json:
+            print(f"{run.folder.name}:")
+        for one in said:
+            _print(run.folder.name, one, is_json=arguments.json)
+    return OK
+
+
+def _print(run: str, said: Explained, *, is_json: bool) -> None:
+    if is_json:
+        causes = [
+            {"rule": cause.rule, "text": cause.text, "proof": cause.proof and cause.proof._asdict()}
+            for cause in said.causes
+        ]
+        write_object({"run": run, "flow": said.flow, "causes": causes})
+        return
+    if not said.causes:
+        print(f"{said.flow}: no rule explains what it got.")
+    for cause in said.causes:
+        print(f"{said.flow} {cause.sentence}")

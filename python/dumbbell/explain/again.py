@@ -1,0 +1,41 @@
+"""A run made again with something else in its scenario: for tables that it lacks, and to prove a cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dumbbell import backends
+from dumbbell.backends.request import Request
+from dumbbell.errors import DumbbellError, ResultError
+from dumbbell.plan import make
+from dumbbell.results.load import Result
+from dumbbell.scenario.file import from_text
+from dumbbell.scenario.own import Own
+from dumbbell.temporary import Temporary
+
+#: What the tables need that rules read.
+TABLES = ("record.events=true", "record.limits=true", "record.samples=true")
+
+
+def again(result: Result, *changes: str) -> Result:
+    """The same run, with these overrides; it lives as long as the result. Raises ResultError for a run that this
+    machine cannot repeat: of real hosts, or with files that are not there any more.
+    """
+    manifest = result.manifest
+    if manifest.backend != "sim":
+        raise ResultError(f"{result.folder}: a run of {manifest.backend}, which is not made again; wanted one of sim")
+    overrides = (*manifest.set, *changes)
+    try:
+        own = Own.load([str(one["file"]) for one in manifest.controllers])
+        scenario = from_text(manifest.scenario, overrides=overrides, name=manifest.name)
+        planned = next(run for run in make.each(scenario, own.known()) if run.position == manifest.position)
+    except StopIteration:
+        raise ResultError(f"{result.folder}: with {', '.join(changes)} its scenario has other runs") from None
+    except DumbbellError as error:
+        raise ResultError(f"{result.folder}: it cannot be made again: {error}") from None
+    temporary = Temporary("again")
+    folder = Path(temporary.path) / "run"
+    backends.run(Request(planned, "sim", manifest.scenario, overrides, own), folder)
+    made = Result(folder)
+    vars(made)["_temporary"] = temporary
+    return made

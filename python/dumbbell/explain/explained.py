@@ -1,0 +1,146 @@
+"""Rules applied to the flows of a run: the one or two mechanisms that matter, and their proofs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.errors import ResultError, ScenarioError
+from dumbbell.expect.asked import Asked
+from dumbbell.expect.places import At
+from dumbbell.judge import HOLDS
+from dumbbell.judge.parse import sentence, value
+from dumbbell.judge.sentence import shown
+from dumbbell.scenario.declare import build
+from dumbbell.scenario.expect import Expect
+
+from .again import TABLES, again
+from .rules import rules
+
+if TYPE_CHECKING:
+    from dumbbell.results.load import Result
+
+#: Mechanisms that are told of a flow unless all are asked for.
+_MOST = 2
+#: A figure that moves by less proves nothing.
+_MOVED = 0.1
+_HOLE = re.compile(r"\{([^{}]+)\}")
+
+
+class Proof(NamedTuple):
+    """A run without the cause: what was changed, and the figure before and after."""
+
+    change: str
+    figure: str
+    before: str
+    after: str
+    is_why: bool
+
+
+class Cause(NamedTuple):
+    """A mechanism at work in a flow, what is said of it, and its proof if one was asked for."""
+
+    rule: str
+    text: str
+    proof: Proof | None = None
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence, without the flow's name."""
+        if self.proof is None:
+            return f"{self.text}."
+        proof = self.proof
+        what = f"with {proof.change} its {proof.figure} is {proof.after} instead of {proof.before}"
+        return f"{self.text}; {what}: that is why." if proof.is_why else f"{self.text}; but {what}: that is not why."
+
+
+class Explained(NamedTuple):
+    """A [[flow]] table of a run, and what is at work there; nothing where no rule holds."""
+
+    flow: str
+    causes: list[Cause]
+
+
+def explain(
+    result: Result, flow: str | None = None, *, proves: bool = False, everything: bool = False
+) -> list[Explained]:
+    """Explain the flows of a run, or one of them by its name; raises ResultError for a name that none has, and for a
+    run without the tables that cannot be made again.
+    """
+    run = with_tables(result)
+    groups = list(run.plan.groups)
+    if flow is not None and flow not in groups:
+        raise ResultError(f'--flow: got "{flow}", wanted one of: {", ".join(groups)}')
+    most = len(rules()) if everything else _MOST
+    return [
+        Explained(name, [_proved(run, name, cause) if proves else cause for cause in list(_causes(run, name))[:most]])
+        for name in groups
+        if flow in (None, name)
+    ]
+
+
+def with_tables(result: Result) -> Result:
+    """The run, or the same one made again with the tables that rules read."""
+    record = result.plan.record
+    has_all = record.events and record.limits and record.samples
+    return result if has_all else again(result, *TABLES)
+
+
+def _causes(run: Result, flow: str) -> Iterator[Cause]:
+    facts = _facts(run)
+    for rule in rules():
+        if all(_holds(run, flow, _HOLE.sub(lambda hole: facts[hole[1]], text)) for text in rule.when):
+            yield Cause(rule.name, _filled(run, flow, rule.say, facts))
+
+
+def _facts(run: Result) -> dict[str, str]:
+    """Numbers that conditions name in braces."""
+    flows = len(run.plan.flows)
+    idle = 1 - (run.summary.link.utilization or 0.0)
+    return {"fair80": f"{0.8 / flows:.6f}", "idle": f"{100 * idle:.0f} % of the time"}
+
+
+def _at(run: Result, text: str) -> At:
+    table = build(Expect, {"that": text}, "expect")
+    return At(Asked(table, sentence("jain >= 0"), 0, 0, {}), {(): [run]}, run.vary)
+
+
+def _holds(run: Result, flow: str, text: str) -> bool:
+    """True if the sentence holds for the flow; where it cannot be judged, it does not."""
+    try:
+        judged = sentence(text, of=flow).judge(_at(run, text))
+    except ScenarioError:  # a state that its controller has not got
+        return False
+    return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
+
+
+def _filled(run: Result, flow: str, text: str, facts: Mapping[str, str]) -> str:
+    def fill(hole: re.Match[str]) -> str:
+        return facts[hole[1]] if hole[1] in facts else _shown(run, flow, hole[1])
+
+    return _HOLE.sub(fill, text)
+
+
+def _shown(run: Result, flow: str, text: str) -> str:
+    read = value(text, of=flow)
+    rows = _at(run, text).rows(read)
+    return shown(read, rows[0].sample.interval.mean)
+
+
+def _number(run: Result, flow: str, text: str) -> float:
+    return _at(run, text).rows(value(text, of=flow))[0].sample.interval.mean
+
+
+def _proved(run: Result, flow: str, cause: Cause) -> Cause:
+    rule = next(rule for rule in rules() if rule.name == cause.rule)
+    if not rule.prove:
+        return cause
+    try:
+        other = again(run, *rule.prove)
+    except ResultError:
+        return cause
+    before, after = (_number(one, flow, rule.moves) for one in (run, other))
+    was, would_be = (_shown(one, flow, rule.moves) for one in (run, other))
+    is_why = abs(after - before) > _MOVED * max(abs(before), abs(after))
+    return cause._replace(proof=Proof(", ".join(rule.prove), rule.moves, was, would_be, is_why))
