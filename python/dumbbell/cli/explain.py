@@ -14,12 +14,15 @@ from .plot import chosen
 from .status import OK
 from .writers import write_object
 
+#: Runs of a folder that are explained unless some are chosen.
+_RUNS = 8
+
 
 def main(arguments: argparse.Namespace) -> int:
     """Explain the runs of a folder, or one of them."""
     folder = Path(arguments.dir or latest_folder("RUN"))
     runs = chosen(load(folder), arguments.run)
-    if len(runs) > 1 and arguments.run is None:
+    if len(runs) > _RUNS and arguments.run is None:
         names = ", ".join(run.folder.name for run in runs[:3])
         raise wrong("--run", "nothing", f"one of {len(runs)} runs: a name, a number from 0, or all ({names}...)")
     for run in runs:
