@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    #: Numbers of a file as it has them, in one or another precision.
+    Stored = NDArray[np.floating]
 
 #: Bits after the point of an activation.
 ACTIVATION_BITS = 16
@@ -49,9 +51,15 @@ class Integers(NamedTuple):
     slope: int
 
 
-def fold(dense: Dense, mean: Floats, variance: Floats, offset: Floats, *, epsilon: float) -> Dense:
-    """A layer with the batch normalisation behind it (no scale) taken into its weights."""
-    factor = 1 / np.sqrt(variance + epsilon)
+def fold(
+    dense: Dense, mean: Floats, variance: Floats, offset: Floats, *, epsilon: float, scale: Floats | float = 1.0
+) -> Dense:
+    """A layer with the batch normalisation behind it taken into its weights; raises ValueError for another
+    number of outputs.
+    """
+    if not mean.shape == variance.shape == offset.shape == dense.bias.shape:
+        raise ValueError("a batch normalisation has another number of outputs than the layer before it")
+    factor = scale / np.sqrt(variance + epsilon)
     return dense._replace(weights=dense.weights * factor[:, None], bias=(dense.bias - mean) * factor + offset)
 
 
@@ -72,20 +80,20 @@ def integers(dense: Dense) -> Integers:
     )
 
 
-def percentages(z: Floats) -> NDArray[np.int64]:
-    """Percentages of the window that Orca takes for outputs before tanh.
-
-    floor(100 x 4^tanh(z))
+def percentages(z: Floats, action: str = "tanh") -> NDArray[np.int64]:
+    """Percentages of the window for outputs of the last layer: floor(100 x 4^a), where a is their tanh, as Orca has it,
+    or they themselves clipped to [-1, 1] (`clip`).
     """
-    return np.floor(100 * 4.0 ** np.tanh(z)).astype(np.int64)
+    return np.floor(100 * 4.0 ** (np.tanh(z) if action == "tanh" else np.clip(z, -1, 1))).astype(np.int64)
 
 
-def orca_thresholds(shift: int) -> tuple[int, NDArray[np.int64]]:
-    """The answer below all thresholds, 25 %, and from which sum of the last layer on each further one is taken, to 399.
-
-    tanh does not reach 1, so 400 is taken only where floating point rounds it up.
+def orca_thresholds(shift: int, action: str = "tanh") -> tuple[int, NDArray[np.int64]]:
+    """The answer below all thresholds, 25 %, and from which sum of the last layer on each further one is taken: of
+    `clip` to 400, of `tanh` to 399, since it does not reach 1 (only where floating point rounds it up).
     """
-    z = [math.atanh(math.log(percent / 100, 4)) for percent in range(26, 400)]
+    z = [math.log(percent / 100, 4) for percent in range(26, 401)]
+    if action == "tanh":
+        z = [math.atanh(a) for a in z[:-1]]
     return 25, np.ceil(np.array(z) * 2.0 ** (shift + ACTIVATION_BITS)).astype(np.int64)
 
 
