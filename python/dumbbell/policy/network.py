@@ -80,20 +80,23 @@ def integers(dense: Dense) -> Integers:
     )
 
 
+#: From here on tanh is 1 in single precision, in which such networks are computed: 1 - tanh is below 2^-25.
+_TANH_IS_ONE = math.log(2.0**26 - 1) / 2
+
+
 def percentages(z: Floats, action: str = "tanh") -> NDArray[np.int64]:
     """Percentages of the window for outputs of the last layer: floor(100 x 4^a), where a is their tanh, as Orca has it,
     or they themselves clipped to [-1, 1] (`clip`).
     """
-    return np.floor(100 * 4.0 ** (np.tanh(z) if action == "tanh" else np.clip(z, -1, 1))).astype(np.int64)
+    a = np.where(z < _TANH_IS_ONE, np.tanh(z), 1.0) if action == "tanh" else np.clip(z, -1, 1)
+    return np.floor(100 * 4.0**a).astype(np.int64)
 
 
 def orca_thresholds(shift: int, action: str = "tanh") -> tuple[int, NDArray[np.int64]]:
-    """The answer below all thresholds, 25 %, and from which sum of the last layer on each further one is taken: of
-    `clip` to 400, of `tanh` to 399, since it does not reach 1 (only where floating point rounds it up).
-    """
+    """The answer below all thresholds, 25 %, and from which sum of the last layer on each one up to 400 % is taken."""
     z = [math.log(percent / 100, 4) for percent in range(26, 401)]
     if action == "tanh":
-        z = [math.atanh(a) for a in z[:-1]]
+        z = [*(math.atanh(a) for a in z[:-1]), _TANH_IS_ONE]
     return 25, np.ceil(np.array(z) * 2.0 ** (shift + ACTIVATION_BITS)).astype(np.int64)
 
 
