@@ -24,7 +24,10 @@ def add_policy(policy: argparse.ArgumentParser) -> None:
         "--activation", choices=ACTIVATIONS, help="between layers, where FILE does not say it (leakyrelu: slope 0.01)"
     )
     imported.add_argument(
-        "--action", choices=ACTIONS, help="what brings the output to -1 to 1, where FILE does not say it"
+        "--action",
+        dest="ends_with",
+        choices=ACTIONS,
+        help="what brings the output to -1 to 1, where FILE does not say it",
     )
     imported.add_argument("--force", action="store_true", help="overwrite what is there")
     show = actions.add_parser("show", help="say what a policy file holds")

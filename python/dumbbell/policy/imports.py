@@ -201,7 +201,9 @@ def _action(said: str | None, asked: Asked) -> str:
         raise ScenarioError("--action", f"got {asked.action}, but the file says {said}")
     action = said or asked.action
     if action is None:
-        raise ScenarioError("--action", f"the network ends without tanh or clip: wanted {' or '.join(ACTIONS)}")
+        raise ScenarioError(
+            "--action", "the network ends without either: wanted tanh, or clip (PPO, A2C of stable-baselines3)"
+        )
     return action
 
 

@@ -91,10 +91,13 @@ class _Graph:
         name, nodes = self.output, list[tuple[_Node, str]]()
         while name in self._nodes:
             node = self._nodes[name]
-            varying = [given for given in node.inputs if given and not self._is_constant(given)]
+            if node.operator not in _STEPS:
+                raise ValueError(f"operator {show(node.operator)}, wanted {', '.join(sorted(_STEPS))}")
+            inputs = node.inputs[:1] if _STEPS[node.operator] is _unchanged else node.inputs
+            varying = [given for given in inputs if given and not self._is_constant(given)]
             if len(varying) != 1 or len(nodes) == _CHAIN_MAX:
                 said = f"{len(varying)} inputs that are no constants"
-                raise ValueError(f"operator {show(node.operator)} of {said}, wanted a chain of layers")
+                raise ValueError(f"operator {node.operator} of {said}, wanted a chain of layers")
             name = varying[0]
             nodes.append((node, name))
         if name not in self.inputs:
@@ -107,6 +110,8 @@ class _Graph:
         if name in self._constants:
             return self._numbers(protobuf.fields(self._constants[name]))
         node = self._nodes[name]
+        if node.operator == "Transpose":
+            return self._transposed(node)
         if "value" in node.attributes:
             value = protobuf.message(protobuf.fields(node.attributes["value"]), 5)
             return self._numbers(protobuf.fields(value))
@@ -116,7 +121,19 @@ class _Graph:
 
     def _is_constant(self, name: str) -> bool:
         name = self._origin(name)
-        return name in self._constants or (name in self._nodes and self._nodes[name].operator == "Constant")
+        node = self._nodes.get(name)
+        if node is None:
+            return name in self._constants
+        if node.operator == "Transpose":
+            return self._origin(node.inputs[0] if node.inputs else "") in self._constants
+        return node.operator == "Constant"
+
+    def _transposed(self, node: _Node) -> Stored:
+        numbers = self.constant(node.inputs[0])
+        order = protobuf.wholes(protobuf.fields(node.attributes.get("perm", b"")), 8)
+        if numbers.ndim != 2 or order not in ([], [0, 1], [1, 0]):
+            raise ValueError(f"operator Transpose of {numbers.ndim} dimensions, wanted 2")
+        return numbers if order == [0, 1] else numbers.T
 
     def _origin(self, name: str) -> str:
         """The name of what an Identity, or one behind another, gives."""
@@ -155,11 +172,8 @@ def read(data: bytes, external: External) -> Read:
     shape = _shape(graph.inputs[name])
     layers = _Layers(graph, math.prod(shape) if shape else 0)
     for at, (node, varying) in enumerate(nodes):
-        step = _STEPS.get(node.operator)
-        if step is None:
-            raise ValueError(f"operator {show(node.operator)}, wanted {', '.join(sorted(_STEPS))}")
         layers.is_last = at == len(nodes) - 1
-        step(layers, node, node.inputs.index(varying))
+        _STEPS[node.operator](layers, node, node.inputs.index(varying))
     return Read(layers.closed(), layers.action, shape)
 
 
@@ -297,8 +311,10 @@ def _clip(layers: _Layers, node: _Node, *_: object) -> None:
     layers.action = "clip"
 
 
-def _unchanged(_layers: _Layers, node: _Node, *_: object) -> None:
-    """What leaves the numbers of a state as they are, in their order."""
+def _unchanged(layers: _Layers, node: _Node, *_: object) -> None:
+    """Leave the numbers of a state as they are, in their order, whatever shape they get."""
+    if node.operator == "Expand" and len(layers.begun().bias) != 1:  # one number is the same in any shape
+        raise ValueError("operator Expand of several numbers")
     if node.operator == "Cast" and node.whole("to", 0) not in _TYPES.keys() - {_INT64}:
         raise ValueError("operator Cast to another type than float, double or float16")
 
@@ -309,7 +325,8 @@ _STEPS: dict[str, Callable[[_Layers, _Node, int], None]] = {
     "Add": _elementwise, "Sub": _elementwise, "Mul": _elementwise, "Div": _elementwise,
     "BatchNormalization": _normalization,
     "Relu": _relu, "LeakyRelu": _relu, "Tanh": _tanh, "Clip": _clip,
-    "Flatten": _unchanged, "Reshape": _unchanged, "Identity": _unchanged, "Cast": _unchanged,
+    "Flatten": _unchanged, "Reshape": _unchanged, "Squeeze": _unchanged, "Unsqueeze": _unchanged, "Expand": _unchanged,
+    "Identity": _unchanged, "Cast": _unchanged,
 }  # fmt: skip
 
 
