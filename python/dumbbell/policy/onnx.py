@@ -122,11 +122,9 @@ class _Graph:
     def _is_constant(self, name: str) -> bool:
         name = self._origin(name)
         node = self._nodes.get(name)
-        if node is None:
-            return name in self._constants
-        if node.operator == "Transpose":
-            return self._origin(node.inputs[0] if node.inputs else "") in self._constants
-        return node.operator == "Constant"
+        if node is not None and node.operator == "Transpose" and node.inputs:
+            name = self._origin(node.inputs[0])
+        return name in self._constants or (name in self._nodes and self._nodes[name].operator == "Constant")
 
     def _transposed(self, node: _Node) -> Stored:
         numbers = self.constant(node.inputs[0])
