@@ -32,6 +32,8 @@ import trained
 
 #: Memory that an input may take beyond what the process has, bytes.
 MEMORY_MAX = 1 << 30
+#: Where inputs are written for those that read files.
+FOLDER = tempfile.TemporaryDirectory(prefix="dumbbell-")
 ASKED = imports.Asked("mine", "tanh", "clip")
 #: What bytes, and numbers of four or eight bytes, become.
 BYTES = (0, 1, 0x7F, 0x80, 0xFF)
@@ -136,25 +138,23 @@ def inside(name: str, data: bytes, rng: random.Random) -> bytes:
 def take(made: list[str]) -> str:
     """Read it as a command would."""
     name, data = made[0], bytes.fromhex(made[1])
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / name
-        if name == "a":
-            at = 4 + int.from_bytes(data[:4], "little")
-            place.with_name("a.index").write_bytes(data[4:at])
-            place.with_name("a.data-00000-of-00001").write_bytes(data[at:])
+    place = Path(FOLDER.name) / name
+    if name == "a":
+        at = 4 + int.from_bytes(data[:4], "little")
+        place.with_name("a.index").write_bytes(data[4:at])
+        place.with_name("a.data-00000-of-00001").write_bytes(data[at:])
+    else:
+        place.write_bytes(data)
+    try:
+        if name == "a.safetensors":
+            policy = file.read(place)
         else:
-            place.write_bytes(data)
-        try:
-            if name == "a.safetensors":
-                policy = file.read(place)
-            else:
-                is_told = name in ("a.onnx", "a.zip", "a")
-                policy = imports.policy(place, imports.Asked("mine") if is_told else ASKED)[0]
-        except ScenarioError as error:
-            return refused(name, error)
-        place.with_name("again").write_bytes(file.encoded(policy))
-        if file.read(place.with_name("again")).digest != policy.digest:
-            raise AssertionError("what was written is another policy")
+            policy = imports.policy(place, ASKED if name == "a.pt" else imports.Asked("mine"))[0]
+    except ScenarioError as error:
+        return refused(name, error)
+    place.with_name("again").write_bytes(file.encoded(policy))
+    if file.read(place.with_name("again")).digest != policy.digest:
+        raise AssertionError("what was written is another policy")
     return f"{name} taken"
 
 
