@@ -127,29 +127,42 @@ class Run(NamedTuple):
     """Times, us, and windows of the samples."""
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("monitor")
+def made(folder: Path, loss: str) -> tuple[dumbbell.Result, packets.Flow]:
+    """A run of it, whose sender stamps packets when they leave (fq would stamp them ahead), and its packets."""
     file.write(gentle(), folder / "gentle.safetensors")
     scenario = {
-        "name": "m", "duration": "4s", "path": {"rate": "20Mbps", "rtt": "30ms", "buffer": "60bdp"},
-        "host": {"qdisc": "none"}, "flow": [{"cca": "gentle"}], "record": {"variables": True, "pcap": True, "every": "1ms"},
+        "name": "m", "duration": "4s", "path": {"rate": "20Mbps", "rtt": "30ms", "buffer": "60bdp", "loss": loss},
+        "host": {"qdisc": "none"}, "flow": [{"cca": "gentle"}],
+        "record": {"variables": True, "pcap": True, "every": "1ms"},
     }  # fmt: skip
     result = dumbbell.run(scenario, out=folder / "run", cca=[folder / "gentle.safetensors"])[0]
     assert not rows(result, "events", kind="drop_queue")
-    steers_ns = next(row["t_ns"] for row in rows(result, "events", kind="cca_state", note="STEER"))
-    flow = packets.flows(next(Path(folder).rglob("*.pcap")))[0]
+    return result, packets.flows(next(folder.rglob("*.pcap")))[0]
+
+
+def steering_ns(result: dumbbell.Result) -> int:
+    """When slow start has ended, and the network takes over."""
+    time: int = next(row["t_ns"] for row in rows(result, "events", kind="cca_state", note="STEER"))
+    return time
+
+
+def recorded(result: dumbbell.Result) -> dict[int, dict[str, int]]:
+    """Variables after each reading, by its time, ns."""
     held: dict[str, int] = {}
     by_time: dict[int, dict[str, int]] = {}
     for row in result.variables.to_pylist():
         held = held | {row["name"]: row["value"]}
         by_time[row["t_ns"]] = held
-    recorded = [by_time[at] for at in by_time if at > steers_ns and by_time[at]["signal_dt"]]
-    times = [at for at in by_time if at > steers_ns and by_time[at]["signal_dt"]]
-    told = readings(flow, steers_ns // 1000)
-    assert [reading.at_ns for reading in told] == times
-    samples = result.samples.to_pylist()
-    return Run(told, recorded, [(row["t_us"], row["cwnd"]) for row in samples])
+    begun_ns = steering_ns(result)
+    return {at: held for at, held in by_time.items() if at > begun_ns and held["signal_dt"]}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    result, flow = made(tmp_path_factory.mktemp("monitor"), "0%")
+    told, seen = readings(flow, steering_ns(result) // 1000), recorded(result)
+    assert [reading.at_ns for reading in told] == list(seen)
+    return Run(told, list(seen.values()), [(row["t_us"], row["cwnd"]) for row in result.samples.to_pylist()])
 
 
 def ratio(a: int, b: int) -> int:
@@ -191,3 +204,18 @@ def test_acks_and_pacing_are_those_of_the_packets_for_the_window_of_the_samples(
         smoothed, in_flight = reading.paced
         rates = [MTU * max(window, in_flight) * 1_000_000 // smoothed for window in near]
         assert recorded["signal_pacing"] in [min(ratio(rate, largest), 10 << 16) for rate in rates]
+
+
+def test_the_losses_of_all_periods_are_what_the_packets_show_as_sent_again(tmp_path):
+    result, flow = made(tmp_path, "1%")
+    seen, lost = recorded(result), 0
+    for values in seen.values():
+        rate = values["signal_loss"] * (values["thr_max"] // 8) / 65536 / 5
+        segments = rate * values["signal_dt"] / 65536 / MSS
+        assert abs(segments - round(segments)) < 0.01
+        lost += round(segments)
+    starts, again = set[int](), 0
+    for at, segment in flow.sent:
+        again += segment.seq in starts and steering_ns(result) < at * 1e9 < max(seen)
+        starts.add(segment.seq)
+    assert lost == again > 20
