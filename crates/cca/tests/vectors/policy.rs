@@ -27,7 +27,8 @@ pub fn built() -> &'static Built {
 
 fn text() -> String {
     let weights: Vec<String> = (0..70).map(|i| u32::from(i == THR).to_string()).collect();
-    let thresholds: Vec<String> = (1..=375).map(|i| (65536 * i as u64).div_ceil(375).to_string()).collect();
+    let thresholds: Vec<String> =
+        (1..=375_u64).map(|i| (65536 * i).div_ceil(375).to_string()).collect();
     format!(
         "/* A policy of one weight. */\n#include \"cca.h\"\n#include \"cubic/core.h\"\n#include \"orca/network.h\"\n\
          static const s32 policy_weights0[] = {{ {} }};\nstatic const s64 policy_bias0[] = {{ 0 }};\n\
