@@ -197,6 +197,16 @@ def test_a_model_of_stable_baselines3_answers_as_it_does(tmp_path, names, activa
     agree(policy, np.tanh(z) if action == "tanh" else np.clip(z, -1, 1))
 
 
+def test_wide_layers_of_tanh_are_followed_over_the_whole_range(tmp_path):
+    named = trained.layers([INPUTS, 64, 64, 1], PPO)
+    z = outputs(named, PPO, np.tanh)
+    named["action_net.weight"] = named["action_net.weight"] / z.std()
+    named["action_net.bias"] = (named["action_net.bias"] - z.mean()) / z.std()
+    policy = imported(tmp_path / "mine.zip", trained.model(named))
+    agree(policy, np.clip(outputs(named, PPO, np.tanh), -1, 1))
+    assert {25, 400} <= set(answers(policy))
+
+
 def test_a_model_without_hidden_layers_and_one_with_squashed_output_are_read(tmp_path):
     named = trained.layers([INPUTS, 1], ["action_net"])
     agree(imported(tmp_path / "a.zip", trained.model(named)), np.clip(outputs(named, ["action_net"], None), -1, 1))

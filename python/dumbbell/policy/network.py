@@ -22,6 +22,8 @@ ACTIVATION_BITS = 16
 _WEIGHT_BITS, _SHIFT_MAX = 30, 24
 #: Kinds of activation, by their number in cca/orca/network.h; `linear` is leaky with a slope of 1.
 KINDS = {"leaky": 0, "tanh": 1}
+#: Of the table of tanh, from 0 to 8: steps, and bits of a step.
+_TANH_STEPS, _TANH_SHIFT = 1024, ACTIVATION_BITS + 3 - 10
 #: Most that a layer has of inputs and outputs.
 WIDTH = 256
 
@@ -101,8 +103,9 @@ def orca_thresholds(shift: int, action: str = "tanh") -> tuple[int, NDArray[np.i
 
 
 def tanh_table() -> NDArray[np.int32]:
-    """Values of tanh from 0 to 8 in 256 steps, and one behind, in 1/2^16."""
-    table: NDArray[np.int32] = np.round(np.tanh(np.arange(258) / 32) * 2**ACTIVATION_BITS).astype(np.int32)
+    """Values of tanh from 0 to 8 in 1024 steps, and one behind, in 1/2^16."""
+    steps = np.arange(_TANH_STEPS + 2) * 8 / _TANH_STEPS
+    table: NDArray[np.int32] = np.round(np.tanh(steps) * 2**ACTIVATION_BITS).astype(np.int32)
     return table
 
 
@@ -113,9 +116,9 @@ def run(layers: list[Integers], x: NDArray[np.int64]) -> int:
         sums = (layer.weights.astype(np.int64) @ x + layer.bias) >> layer.shift
         if layer.kind == "tanh":
             size = np.abs(sums)
-            step = np.minimum(size >> 11, 256)
-            part = np.where(step < 256, size & 2047, 0)
-            x = np.sign(sums) * (table[step] + (((table[step + 1] - table[step]) * part) >> 11))
+            step = np.minimum(size >> _TANH_SHIFT, _TANH_STEPS)
+            part = np.where(step < _TANH_STEPS, size & ((1 << _TANH_SHIFT) - 1), 0)
+            x = np.sign(sums) * (table[step] + (((table[step + 1] - table[step]) * part) >> _TANH_SHIFT))
         else:
             x = np.where(sums < 0, (sums * layer.slope) >> ACTIVATION_BITS, sums)
             x = np.clip(x, -(2**31 - 1), 2**31 - 1)
