@@ -227,7 +227,7 @@ def test_a_model_without_hidden_layers_and_one_with_squashed_output_are_read(tmp
         (trained.layers(SIZES, PPO) | trained.layers([9, 9], ["lstm_actor"]), {}, '"lstm_actor.weight" before its layers'),
         (trained.layers(SIZES, PPO) | trained.layers([9, 9], ["pi_features_extractor.cnn"]), {}, "before its layers"),
         (trained.layers(SIZES, TD3) | trained.layers([9, 9], ["actor.latent_pi.0"]), {}, "SAC with use_sde"),
-        (trained.layers(SIZES, [PPO[0], f"{PPO[0][:-1]}1", PPO[2]]), {}, "got 0, 1, wanted layers 0, 2, 4"),
+        (trained.layers(SIZES, [PPO[0], f"{PPO[0][:-1]}1", PPO[2]]), {}, "got [0, 1], wanted layers 0, 2, 4"),
         (trained.layers([INPUTS, 300, 1], [PPO[0], PPO[2]]), {}, "has the sizes [300, 70], wanted at most 256"),
         (trained.layers([INPUTS, 9, 8, 1], [PPO[0], "x", PPO[2]]), {}, "a layer of the sizes [1, 8], wanted 9 inputs"),
     ],

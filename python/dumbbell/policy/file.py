@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from dumbbell.controllers import NAME_MAX
-from dumbbell.errors import ScenarioError, show
+from dumbbell.errors import ScenarioError, printable, show
 from dumbbell.files import UnreadableError, read_bytes
 
 from .network import KINDS, WIDTH, Integers
@@ -29,6 +29,8 @@ VERSION = 1
 _MOST, _HEADER_MAX = 1 << 23, 1 << 16
 #: Longest text of a header, letters.
 _TEXT_MAX = 500
+#: Longest error, letters.
+_LINE_MAX = 300
 #: What a network is told, oldest first.
 SIGNALS = ("thr", "pacing", "loss", "acks", "dt", "delay", "metric")
 HISTORY = 10
@@ -106,10 +108,14 @@ def read(file: Path) -> Policy:
             raise ValueError("its metadata have no key `dumbbell`")
         return _checked(msgspec.json.decode(said, type=Header), arrays)
     except (UnreadableError, ValueError, msgspec.MsgspecError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ScenarioError(
-            "--cca", f"got {show(str(file))} ({said}), wanted a policy file (`dumbbell policy`)"
+            "--cca", f"got {show(str(file))} ({line(error)}), wanted a policy file (`dumbbell policy`)"
         ) from None
+
+
+def line(error: Exception) -> str:
+    """What an error says, in one line of bounded length: a library's may quote the file."""
+    return printable((str(error).splitlines() or [type(error).__name__])[0], _LINE_MAX)
 
 
 def parts(data: bytes) -> tuple[dict[str, np.ndarray], str | None]:

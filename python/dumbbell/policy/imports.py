@@ -13,7 +13,7 @@ from dumbbell.errors import ScenarioError, show
 from dumbbell.files import UnreadableError, read_bytes
 
 from . import network, onnx, sb3, tensorflow, torch
-from .file import HISTORY, LAYERS, NAMES, SIGNALS, Header, Layer, Policy, is_name
+from .file import HISTORY, LAYERS, NAMES, SIGNALS, Header, Layer, Policy, is_name, line
 from .network import WIDTH, Dense, fold, integers, orca_thresholds
 from .zips import Zip
 
@@ -74,7 +74,7 @@ def read(path: Path, asked: Asked) -> Network:
     except UnreadableError as error:
         raise ScenarioError("FILE", f"got {show(str(path))} ({error}), wanted {_WANTED}") from None
     except ValueError as error:
-        raise ScenarioError("FILE", f"got {show(str(path))}: {_line(error)}") from None
+        raise ScenarioError("FILE", f"got {show(str(path))}: {line(error)}") from None
 
 
 #: What can be imported.
@@ -102,7 +102,7 @@ def _orca(checkpoint: Path, asked: Asked) -> Network:
         wanted = "wanted a checkpoint of Orca's trainer (rl-module)"
         raise ScenarioError("FILE", f"got variables of {show(known)}, without {error.args[0]}: {wanted}") from None
     except ValueError as error:
-        raise ScenarioError("FILE", f"got {show(str(checkpoint))}: {_line(error)}") from None
+        raise ScenarioError("FILE", f"got {show(str(checkpoint))}: {line(error)}") from None
     return Network(
         layers,
         "tanh",
@@ -219,7 +219,7 @@ def _policy(found: Network, name: str, path: Path) -> tuple[Policy, list[str]]:
         layers = _layers(found.layers)
         whole = [integers(layer) for layer in layers]
     except ValueError as error:
-        raise ScenarioError("FILE", f"got {show(str(path))}: {_line(error)}") from None
+        raise ScenarioError("FILE", f"got {show(str(path))}: {line(error)}") from None
     first, thresholds = orca_thresholds(whole[-1].shift, found.action)
     said = [Layer(layer.shift, layer.kind, layer.slope) for layer in whole]
     header = Header(name, found.summary, said, first, licence=found.licence, origin=found.origin)
@@ -257,7 +257,3 @@ def _differing(layers: list[Dense], made: Policy, action: str) -> int:
     sums = [network.run(made.layers, state) for state in whole]
     answers = made.header.first + np.searchsorted(made.thresholds, sums, side="right")
     return int((answers != network.percentages(outputs[:, 0], action)).sum())
-
-
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

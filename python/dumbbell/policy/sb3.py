@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Names of the members that are read, and the largest of the settings, bytes: pickled objects are in it as text.
 DATA, POLICY = "data", "policy.pth"
-_DATA_MAX = 1 << 24
+_DATA_MAX = 1 << 22
 _VERSION = "_stable_baselines3_version"
 
 
@@ -50,8 +50,8 @@ class Settings(NamedTuple):
     squashes: bool
     observation: list[int]
     action: list[int]
-    bounds: tuple[str, str] | None
-    """Of the action, as text."""
+    bounds: tuple[str, str]
+    """Of the action, as text; empty where the file has none."""
 
 
 class Actor(NamedTuple):
@@ -82,7 +82,7 @@ def read(archive: Zip, activation: str | None, most: int) -> Actor:
     if kind not in torch.ACTIVATIONS:
         raise ValueError(f"activation {show(kind)}, wanted {', '.join(torch.ACTIVATIONS)}")
     if activation and settings.activation not in (None, activation):
-        raise ValueError(f"activation {settings.activation}, and --activation says {activation}")
+        raise ValueError(f"activation {show(settings.activation)}, and --activation says {activation}")
     layers = [layer for prefix in form.hidden for layer in torch.sequential(named, prefix, torch.ACTIVATIONS[kind])]
     if form.last:
         layers.append(torch.dense(named, form.last))
@@ -102,13 +102,13 @@ def _check(settings: Settings, named: dict[str, Stored], form: _Form) -> None:
         raise ValueError(f"it has {show(before)} before its layers, wanted an MLP alone")
     if form.last == "" and any(name.startswith("actor.latent_pi.") for name in named):
         raise ValueError("SAC with use_sde, wanted it without")
-    if settings.action != [1] or settings.bounds not in (None, ("-1", "1")):
-        low, high = settings.bounds or ("?", "?")
+    if settings.action != [1] or settings.bounds != ("-1", "1"):
+        low, high = settings.bounds
         raise ValueError(
-            f"an action of shape {settings.action} from {show(low)} to {show(high)}, wanted [1] from -1 to 1"
+            f"an action of shape {show(settings.action)} from {show(low)} to {show(high)}, wanted [1] from -1 to 1"
         )
     if settings.observation not in ([70], [10, 7]):
-        raise ValueError(f"observations of shape {settings.observation[:8]}, wanted [70], or [10, 7]")
+        raise ValueError(f"observations of shape {show(settings.observation)}, wanted [70], or [10, 7]")
 
 
 def _settings(text: bytes) -> Settings:
@@ -123,13 +123,12 @@ def _settings(text: bytes) -> Settings:
     name = re.fullmatch(r"<class 'torch\.nn\.modules\.activation\.(\w+)'>", str(function))
     if function is not None and name is None:
         raise ValueError(f"activation_fn {show(function)}, wanted one of torch.nn")
-    low, high = (_number(space, key) for key in ("low", "high"))
     return Settings(
         name[1].lower() if name else None,
         bool(arguments.get("squash_output")),
         _shape(_table(said, "observation_space")),
         _shape(space),
-        (low, high) if low and high else None,
+        (_number(space, "low"), _number(space, "high")),
     )
 
 

@@ -191,7 +191,7 @@ def sequential(named: dict[str, Stored], prefix: str, activation: tuple[str, flo
     other = next((name for name in named if name.startswith(prefix) and name not in places), None)
     numbers = sorted({int(match[1]) for match in places.values()})
     if other or numbers != list(range(0, 2 * len(numbers), 2)):
-        lies = show(other) if other else ", ".join(map(str, numbers[:20]))
+        lies = show(other or numbers[:20])
         raise ValueError(f"{prefix or 'its layers'}: got {lies}, wanted layers 0, 2, 4, ... with activations between")
     return [dense(named, f"{prefix}{number}", activation) for number in numbers]
 

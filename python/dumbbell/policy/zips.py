@@ -6,6 +6,8 @@ import io
 import zipfile
 import zlib
 
+from dumbbell.errors import show
+
 #: Members at most (one of torch has one for each tensor), and how each is listed at the end of the file.
 _MEMBERS_MAX, _LISTED = 2_000, b"PK\x01\x02"
 #: Methods of compression whose output is bounded as it is made.
@@ -33,13 +35,13 @@ class Zip:
         """The content of a member of at most that many bytes; raises ValueError."""
         member = self._members.get(name)
         if member is None:
-            raise ValueError(f"no {name} in it")
+            raise ValueError(f"no {show(name)} in it")
         if member.file_size > most:
-            raise ValueError(f"{name} has {member.file_size} bytes, wanted at most {most}")
+            raise ValueError(f"{show(name)} has {member.file_size} bytes, wanted at most {most}")
         if member.compress_type not in _METHODS or member.flag_bits & 1:
-            raise ValueError(f"{name} is encrypted, or packed in another way than deflate")
+            raise ValueError(f"{show(name)} is encrypted, or packed in another way than deflate")
         try:
             with self._file.open(member) as opened:
                 return opened.read(most)
         except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError):
-            raise ValueError(f"{name} is damaged") from None
+            raise ValueError(f"{show(name)} is damaged") from None
