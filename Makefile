@@ -251,13 +251,14 @@ pgo: $(STAMPS)/native ## Make the profile that the engine is compiled with (need
 bench-memory: $(STAMPS)/native ## Peak memory of 300 s of 100 CUBIC flows at 1 Gbit/s
 	$(BIN)/python bench/memory.py --dumbbell $(BIN)/dumbbell --json build/bench-memory.json
 
-fuzz: $(STAMPS)/native ## Throw broken scenarios, plans, quantities, traces, recordings, manifests and tables at what reads them (SECONDS_MAX=60 each, SEED=1)
+fuzz: $(STAMPS)/native ## Throw broken scenarios, plans, quantities, traces, recordings, manifests, tables and policies at what reads them (SECONDS_MAX=60 each, SEED=1)
 	$(BIN)/python fuzz/scenario.py --seconds $(SECONDS_MAX) --seed $(SEED)
 	$(BIN)/python fuzz/values.py --seconds $(SECONDS_MAX) --seed $(SEED)
 	$(BIN)/python fuzz/recordings.py --seconds $(SECONDS_MAX) --seed $(SEED)
 	$(BIN)/python fuzz/results.py --seconds $(SECONDS_MAX) --seed $(SEED)
+	$(BIN)/python fuzz/policies.py --seconds $(SECONDS_MAX) --seed $(SEED)
 
-fuzz-short: $(STAMPS)/native ## The same for a minute in all, which is part of `make test`
+fuzz-short: $(STAMPS)/native ## The same for a minute and a quarter in all, which is part of `make test`
 	$(MAKE) fuzz SECONDS_MAX=15
 
 fuzz-plans: $(STAMPS)/venv ## Run random plans, other ones each time, and check what holds for any (CASES=20000 of each property; minutes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,7 @@ from dumbbell.policy import file, imports, network, tensorflow
 from dumbbell.policy.file import Header, Layer, Policy
 from dumbbell.policy.network import Dense
 from dumbbell.scenario.own import Own
-
-INPUTS = 70
+from trained import INPUTS, actor, write_checkpoint
 
 
 def floats(kind: str = "leaky", width: int = 32) -> list[Dense]:
@@ -129,6 +127,9 @@ def damaged(data: bytes) -> dict[str, bytes]:
         "another base": with_header({"base": "bbr"}),
         "other layers": with_header({"layers": [{"shift": 24}]}),
         "no name": with_header({"name": ""}),
+        "a name that is no word": with_header({"name": 'a"'}),
+        "the end of a comment": with_header({"origin": "*/ int x;"}),
+        "two lines": with_header({"licence": "a\nb"}),
         "an unknown key": with_header({"colour": "red"}),
         "an unknown activation": with_header({"layers": [{"shift": 24, "kind": "gelu"}] * 3}),
     }
@@ -144,61 +145,10 @@ def test_a_damaged_file_is_refused_in_one_line(tmp_path):
         assert "\n" not in str(refused.value), what
 
 
-def varint(value: int) -> bytes:
-    """A number of seven bits a byte."""
-    out = b""
-    while value > 127:
-        out, value = out + bytes([value & 127 | 128]), value >> 7
-    return out + bytes([value])
-
-
-def block(rows: list[tuple[bytes, bytes]]) -> bytes:
-    """A block of LevelDB's table format, whose keys have what they share with the one before left out."""
-    text, before = b"", b""
-    for key, value in rows:
-        shared = len([1 for a, b in zip(before, key) if a == b]) if key.startswith(before[:1]) else 0
-        while not key.startswith(before[:shared]):
-            shared -= 1
-        text += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
-        before = key
-    return text + struct.pack("<II", 0, 1)
-
-
-def write_checkpoint(stem: Path, named: dict[str, np.ndarray]) -> None:
-    """A checkpoint of TensorFlow with these variables (format V2)."""
-    data, rows = b"", [(b"", b"\x08\x01")]
-    for name, array in sorted(named.items()):
-        raw = array.astype("<f4").tobytes()
-        shape = b"".join(b"\x12" + varint(len(d)) + d for d in (b"\x08" + varint(size) for size in array.shape))
-        entry = b"\x08\x01\x12" + varint(len(shape)) + shape + b"\x20" + varint(len(data)) + b"\x28" + varint(len(raw))
-        rows.append((name.encode(), entry + b"\x35\0\0\0\0"))
-        data += raw
-    first = block(rows)
-    second = block([(b"z", varint(0) + varint(len(first)))])
-    at = len(first) + 5
-    handles = varint(0) + varint(0) + varint(at) + varint(len(second))
-    footer = handles.ljust(40, b"\0") + struct.pack("<Q", 0xDB4775248B80FB57)
-    stem.with_name(f"{stem.name}.index").write_bytes(first + b"\0" * 5 + second + b"\0" * 5 + footer)
-    stem.with_name(f"{stem.name}.data-00000-of-00001").write_bytes(data)
-
-
-def actor() -> dict[str, np.ndarray]:
-    """Variables of an actor of Orca's trainer."""
-    random = np.random.default_rng(3)
-    named: dict[str, np.ndarray] = {"critic/dense/bias": np.zeros(1)}
-    for place, norm, inputs in (("fc1", "batch_normalization", INPUTS), ("fc2", "batch_normalization_1", 24)):
-        named[f"actor/{place}/kernel"] = random.normal(0, 0.2, (inputs, 24))
-        named[f"actor/{place}/bias"] = random.normal(0, 0.2, 24)
-        named[f"actor/{norm}/moving_mean"] = random.normal(0, 0.2, 24)
-        named[f"actor/{norm}/moving_variance"] = random.uniform(0.1, 2, 24)
-        named[f"actor/{norm}/beta"] = random.normal(0, 0.2, 24)
-    return {**named, "actor/dense/kernel": random.normal(0, 0.5, (24, 1)), "actor/dense/bias": np.array([0.1])}
-
-
 def test_a_checkpoint_is_read_without_tensorflow(tmp_path):
     named = actor()
     write_checkpoint(tmp_path / "model.ckpt-1", named)
-    given = tensorflow.variables(tmp_path / "model.ckpt-1")
+    given = tensorflow.read(tmp_path / "model.ckpt-1").variables
     assert given.keys() == named.keys()
     for name, array in named.items():
         assert np.allclose(given[name], array, atol=1e-6), name
@@ -216,24 +166,24 @@ def test_batch_normalisation_is_folded_into_the_layers(tmp_path):
         y = np.where(y < 0, 0.2 * y, y)
     y = y @ named["actor/dense/kernel"] + named["actor/dense/bias"]
     z = x
-    for layer in imports.orca_floats(tmp_path / "model.ckpt-1"):
+    for layer in imports.read(tmp_path / "model.ckpt-1", imports.Asked()).layers:
         z = layer(z)
     assert np.allclose(y, z, atol=1e-5)
 
 
 def test_a_checkpoint_of_something_else_and_a_damaged_one_are_refused(tmp_path):
     write_checkpoint(tmp_path / "other", {"policy/dense/bias": np.zeros(3)})
-    with pytest.raises(ScenarioError, match="got variables of policy, without actor/fc1/kernel"):
-        imports.orca(tmp_path / "other")
-    with pytest.raises(ScenarioError, match="CHECKPOINT"):
-        imports.orca(tmp_path / "absent")
+    with pytest.raises(ScenarioError, match='got variables of "policy", without actor/fc1/kernel'):
+        imports.policy(tmp_path / "other")
+    with pytest.raises(ScenarioError, match="FILE"):
+        imports.policy(tmp_path / "absent")
     write_checkpoint(tmp_path / "model", actor())
     index = tmp_path / "model.index"
     whole = index.read_bytes()
     for cut in range(0, len(whole), 7):
         index.write_bytes(whole[:cut])
-        with pytest.raises(ScenarioError, match="CHECKPOINT"):
-            imports.orca(tmp_path / "model")
+        with pytest.raises(ScenarioError, match="FILE"):
+            imports.policy(tmp_path / "model")
 
 
 def test_the_command_imports_shows_and_prints_the_source(tmp_path, cli):

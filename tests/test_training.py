@@ -125,7 +125,7 @@ def test_the_engine_answers_as_the_arithmetic_says_that_policies_are_checked_by(
 )
 def test_the_engine_refuses_layers_that_do_not_fit(layers):
     with pytest.raises(ValueError, match="wanted"):
-        _native.Policy(layers, [0] * 258, [0], 25)
+        _native.Policy(layers, [0] * 1026, [0], 25)
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,16 @@
 #define NET_ONE	      (1 << NET_ONE_SHIFT)
 /* Largest activation, so that a sum fits: 2^15 in Q16. */
 #define NET_MAX ((s64)0x7fffffff)
-/* tanh is 1 from 8 on, to half of 1/65536; its table has 256 steps. */
-#define NET_TANH_SHIFT (NET_ONE_SHIFT + 3 - 8)
+/* tanh is 1 from 8 on, to half of 1/65536, and so is a line between two of 1024 steps (1/8 x 0.77 / 128^2). */
+#define NET_TANH_STEPS 1024
+#define NET_TANH_SHIFT (NET_ONE_SHIFT + 3 - 10)
 
 enum net_kind { NET_LEAKY, NET_TANH };
 
 struct net_layer {
 	const s32 *weights; /* [outputs][inputs] */
 	const s64 *bias;    /* [outputs] */
-	const s32 *tanh;    /* [258], Q16; with NET_TANH */
+	const s32 *tanh;    /* [NET_TANH_STEPS + 2], Q16; with NET_TANH */
 	u32 inputs, outputs;
 	u32 shift;
 	u32 kind;  /* enum net_kind */
@@ -47,8 +48,8 @@ static s64 net_sum(const struct net_layer *layer, u32 output, const s32 *in)
 static s32 net_tanh(const s32 *table, s64 x)
 {
 	u64 size = (u64)(x < 0 ? -x : x);
-	u32 step = (u32)min_t(u64, size >> NET_TANH_SHIFT, 256);
-	s64 part = step < 256 ? (s64)(size & ((1 << NET_TANH_SHIFT) - 1)) : 0;
+	u32 step = (u32)min_t(u64, size >> NET_TANH_SHIFT, NET_TANH_STEPS);
+	s64 part = step < NET_TANH_STEPS ? (s64)(size & ((1 << NET_TANH_SHIFT) - 1)) : 0;
 	s32 y = table[step] + (s32)(((table[step + 1] - table[step]) * part) >> NET_TANH_SHIFT);
 
 	return x < 0 ? -y : y;

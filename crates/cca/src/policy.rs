@@ -5,14 +5,14 @@ use crate::agent::STATE;
 /// Widest layer (`ORCA_WIDTH`).
 const WIDTH: usize = 256;
 /// Values of a table of tanh.
-const TANH: usize = 258;
+const TANH: usize = 1026;
 
 /// What follows the sums of a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// Multiplies what is below zero by this, 1/65536.
     Leaky(i32),
-    /// This table: tanh from 0 to 8 in 256 steps, and one behind, 1/65536.
+    /// This table: tanh from 0 to 8 in 1024 steps, and one behind, 1/65536.
     Tanh(Box<[i32]>),
 }
 

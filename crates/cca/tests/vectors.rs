@@ -15,6 +15,8 @@
 //! - `undo = true`: the window of `undo_cwnd()`, the threshold from before.
 //! - `event = "TxStart"`: `cwnd_event()`, then `lsndtime` is now.
 //!
+//! `orca` is the controller around a network of one weight; see [`policy`].
+//!
 //! `from = "cruise"` puts the steps that lead to that state before those of the vector; see [`states`].
 //!
 //! The clock starts at 1 s and 1 s worth of jiffies: 0 means "never" in several fields. Times in
@@ -25,13 +27,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cca::{
-    AckSample, CaEvent, CaState, Controller, LostBurst, Module, RateSample, TcpSock, CA_ACK_ECE,
+    AckSample, CaEvent, CaState, Controller, LostBurst, Modules, RateSample, TcpSock, CA_ACK_ECE,
     FLAG_ECE,
 };
 use toml::{Table, Value};
 
 #[path = "vectors/names.rs"]
 mod names;
+#[path = "vectors/policy.rs"]
+mod policy;
 #[path = "vectors/states.rs"]
 mod states;
 
@@ -104,6 +108,11 @@ fn prague_follows_its_vectors() {
 }
 
 #[test]
+fn orca_follows_its_vectors_around_a_network_of_one_weight() {
+    run_all("orca", 8);
+}
+
+#[test]
 fn a_wrong_expectation_fails() {
     let vector = "step = [{ ack = { acked = 1 }, expect = { snd_cwnd = 12 } }]";
     let failure = run("reno", vector).unwrap_err();
@@ -167,12 +176,15 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str, vector: &mut Table) -> Result<Self> {
-        let module = Module::find(name).ok_or(format!("no controller {name}"))?;
+        let mut modules = Modules::new();
+        if name == "orca" {
+            modules.add(policy::built()).map_err(|e| e.to_string())?;
+        }
         let params: BTreeMap<String, i64> = table(vector, "params")?
             .into_iter()
             .map(|(key, value)| Ok((key, integer(&value)?)))
             .collect::<Result<_>>()?;
-        let cca = Controller::new(module, &params).map_err(|e| e.to_string())?;
+        let cca = modules.controller(name, &params).map_err(|e| e.to_string())?;
         let hz = number(vector, "hz")?.unwrap_or(1000) as u32;
         let seed = number(vector, "seed")?.unwrap_or(1) as u64;
         let mut bench = Self { cca, sk: TcpSock::new(), now_us: START_US };

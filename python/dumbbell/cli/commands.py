@@ -305,10 +305,10 @@ GROUPS = {
             ("dumbbell cca list", "dumbbell cca show bbr3"),
         ),
         "policy": Command(
-            "import controllers that somebody has trained (Orca), and say what is in a policy file",
+            "import networks that somebody has trained as controllers, and say what is in a policy file",
             add_policy,
             "policy:{action}_",
-            ("dumbbell policy import model.ckpt-1283529", "dumbbell policy show orca.safetensors"),
+            ("dumbbell policy import model.ckpt-1283529", "dumbbell policy import ppo.zip --name ppo"),
         ),
         "trace": Command(
             "say what recordings of paths hold, convert and draw them, or write synthetic ones",

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 def import_(arguments: argparse.Namespace) -> int:
-    """Make a policy file of a checkpoint."""
+    """Make a policy file of a network that another program has trained."""
     from dumbbell.policy import file, imports
 
-    policy, notes = imports.orca(Path(arguments.checkpoint))
-    out = arguments.out
+    asked = imports.Asked(arguments.name, arguments.activation, arguments.ends_with)
+    policy, notes = imports.policy(Path(arguments.file), asked)
+    out = arguments.out or f"{policy.header.name}.safetensors"
     write_file("--out", out, file.encoded(policy), force=arguments.force)
     for text in notes:
         note(text)

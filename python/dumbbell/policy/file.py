@@ -8,6 +8,7 @@ The header is JSON under the key `dumbbell` of the file's metadata.
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from dumbbell import _native
 from dumbbell.controllers import NAME_MAX
-from dumbbell.errors import ScenarioError, show
+from dumbbell.errors import ScenarioError, printable, show
 from dumbbell.files import UnreadableError, read_bytes
 
 from .network import KINDS, WIDTH, Integers, orca_thresholds, tanh_table
@@ -25,11 +26,17 @@ from .network import KINDS, WIDTH, Integers, orca_thresholds, tanh_table
 ENDING = ".safetensors"
 #: Grows when what a file means changes.
 VERSION = 1
-#: Largest file, bytes.
-_MOST = 1 << 25
+#: Largest file and largest header in it, bytes: eight layers have 5 MB and 1 kB.
+_MOST, _HEADER_MAX = 1 << 23, 1 << 16
+#: Longest text of a header, letters.
+_TEXT_MAX = 500
+#: Longest error, letters.
+_LINE_MAX = 300
 #: What a network is told, oldest first.
 SIGNALS = ("thr", "pacing", "loss", "acks", "dt", "delay", "metric")
 HISTORY = 10
+#: What a controller may be called.
+NAMES = f"1 to {NAME_MAX} letters, digits, - or _"
 #: Layers at most: their outputs lie in two rows of memory.
 LAYERS = 8
 
@@ -108,29 +115,37 @@ def native(layers: list[Integers]) -> _native.Policy:
 def read(file: Path) -> Policy:
     """Read a policy file; raises ScenarioError for what is none, in one line."""
     try:
-        return _checked(*_parts(read_bytes(file, _MOST)))
+        arrays, said = parts(read_bytes(file, _MOST))
+        if said is None:
+            raise ValueError("its metadata have no key `dumbbell`")
+        return _checked(msgspec.json.decode(said, type=Header), arrays)
     except (UnreadableError, ValueError, msgspec.MsgspecError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ScenarioError(
-            "--cca", f"got {show(str(file))} ({said}), wanted a policy file (`dumbbell policy`)"
+            "--cca", f"got {show(str(file))} ({line(error)}), wanted a policy file (`dumbbell policy`)"
         ) from None
 
 
-def _parts(data: bytes) -> tuple[Header, dict[str, np.ndarray]]:
+def line(error: Exception) -> str:
+    """What an error says, in one line of bounded length: a library's may quote the file."""
+    return printable((str(error).splitlines() or [type(error).__name__])[0], _LINE_MAX)
+
+
+def parts(data: bytes) -> tuple[dict[str, np.ndarray], str | None]:
+    """Arrays of a safetensors file, and what its metadata say under `dumbbell`; raises ValueError for what is none."""
     import json
 
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
+    length = int.from_bytes(data[:8], "little")
+    if length > _HEADER_MAX:
+        raise ValueError(f"a header of {length} bytes, wanted at most {_HEADER_MAX}")
     try:
         arrays = load(data)
     except (SafetensorError, TypeError, KeyError) as error:
         raise ValueError(str(error)) from None
-    length = int.from_bytes(data[:8], "little")
-    said: dict[str, Any] = json.loads(data[8 : 8 + length]).get("__metadata__", {})
-    if "dumbbell" not in said:
-        raise ValueError("its metadata have no key `dumbbell`")
-    return msgspec.json.decode(said["dumbbell"], type=Header), arrays
+    metadata: dict[str, Any] = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+    return arrays, metadata.get("dumbbell")
 
 
 def _checked(header: Header, arrays: dict[str, np.ndarray]) -> Policy:
@@ -151,8 +166,8 @@ def _checked(header: Header, arrays: dict[str, np.ndarray]) -> Policy:
 
 
 def _check_header(header: Header) -> None:
-    is_name = 0 < len(header.name.encode()) <= NAME_MAX and header.name.isprintable()
     layers, times = header.layers, (header.period_us, header.age_us)
+    texts = (header.summary, header.licence, header.origin)
     expected = [
         (header.version == VERSION, f"version {header.version}: wanted {VERSION}"),
         (header.base == "cubic", f"base {show(header.base)}: wanted cubic"),
@@ -160,7 +175,8 @@ def _check_header(header: Header) -> None:
         (header.history == HISTORY, f"history {header.history}: wanted {HISTORY}"),
         (0 < len(layers) <= LAYERS, f"layers: wanted 1 to {LAYERS}"),
         (1 <= header.first <= 1000, "first: wanted 1 to 1000"),
-        (is_name, f"name: wanted 1 to {NAME_MAX} bytes"),
+        (is_name(header.name), f"name: wanted {NAMES}"),
+        (all(map(_is_plain, texts)), f"summary, licence, origin: wanted a line of {_TEXT_MAX} letters without */"),
         (1000 <= times[0] <= 1_000_000, "period_us: wanted 1000 to 1000000"),
         (0 <= times[1] <= 1_000_000, "age_us: wanted 0 to 1000000"),
         (100 <= header.grow_percent <= 400, "grow_percent: wanted 100 to 400"),
@@ -171,6 +187,16 @@ def _check_header(header: Header) -> None:
     for holds, said in expected:
         if not holds:
             raise ValueError(said)
+
+
+def is_name(text: str) -> bool:
+    """True for a name that a controller can have in C and in the kernel."""
+    return re.fullmatch(rf"[A-Za-z0-9_-]{{1,{NAME_MAX}}}", text) is not None
+
+
+def _is_plain(text: str) -> bool:
+    """True for a line that may stand in a comment of the C file."""
+    return len(text) <= _TEXT_MAX and text.isprintable() and "*/" not in text
 
 
 def _array(arrays: dict[str, np.ndarray], name: str, kind: Any, shape: tuple[int | None, ...]) -> np.ndarray:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    #: Numbers of a file as it has them, in one or another precision.
+    Stored = NDArray[np.floating]
 
 #: Bits after the point of an activation.
 ACTIVATION_BITS = 16
@@ -20,6 +22,8 @@ ACTIVATION_BITS = 16
 _WEIGHT_BITS, _SHIFT_MAX = 30, 24
 #: Kinds of activation, by their number in cca/orca/network.h; `linear` is leaky with a slope of 1.
 KINDS = {"leaky": 0, "tanh": 1}
+#: Of the table of tanh, from 0 to 8: steps, and bits of a step.
+_TANH_STEPS, _TANH_SHIFT = 1024, ACTIVATION_BITS + 3 - 10
 #: Most that a layer has of inputs and outputs.
 WIDTH = 256
 
@@ -49,9 +53,15 @@ class Integers(NamedTuple):
     slope: int
 
 
-def fold(dense: Dense, mean: Floats, variance: Floats, offset: Floats, *, epsilon: float) -> Dense:
-    """A layer with the batch normalisation behind it (no scale) taken into its weights."""
-    factor = 1 / np.sqrt(variance + epsilon)
+def fold(
+    dense: Dense, mean: Floats, variance: Floats, offset: Floats, *, epsilon: float, scale: Floats | float = 1.0
+) -> Dense:
+    """A layer with the batch normalisation behind it taken into its weights; raises ValueError for another
+    number of outputs.
+    """
+    if not mean.shape == variance.shape == offset.shape == dense.bias.shape:
+        raise ValueError("a batch normalisation has another number of outputs than the layer before it")
+    factor = scale / np.sqrt(variance + epsilon)
     return dense._replace(weights=dense.weights * factor[:, None], bias=(dense.bias - mean) * factor + offset)
 
 
@@ -72,26 +82,30 @@ def integers(dense: Dense) -> Integers:
     )
 
 
-def percentages(z: Floats) -> NDArray[np.int64]:
-    """Percentages of the window that Orca takes for outputs before tanh.
+#: From here on tanh is 1 in single precision, in which such networks are computed: 1 - tanh is below 2^-25.
+_TANH_IS_ONE = math.log(2.0**26 - 1) / 2
 
-    floor(100 x 4^tanh(z))
+
+def percentages(z: Floats, action: str = "tanh") -> NDArray[np.int64]:
+    """Percentages of the window for outputs of the last layer: floor(100 x 4^a), where a is their tanh, as Orca has it,
+    or they themselves clipped to [-1, 1] (`clip`).
     """
-    return np.floor(100 * 4.0 ** np.tanh(z)).astype(np.int64)
+    a = np.where(z < _TANH_IS_ONE, np.tanh(z), 1.0) if action == "tanh" else np.clip(z, -1, 1)
+    return np.floor(100 * 4.0**a).astype(np.int64)
 
 
-def orca_thresholds(shift: int) -> tuple[int, NDArray[np.int64]]:
-    """The answer below all thresholds, 25 %, and from which sum of the last layer on each further one is taken, to 399.
-
-    tanh does not reach 1, so 400 is taken only where floating point rounds it up.
-    """
-    z = [math.atanh(math.log(percent / 100, 4)) for percent in range(26, 400)]
+def orca_thresholds(shift: int, action: str = "tanh") -> tuple[int, NDArray[np.int64]]:
+    """The answer below all thresholds, 25 %, and from which sum of the last layer on each one up to 400 % is taken."""
+    z = [math.log(percent / 100, 4) for percent in range(26, 401)]
+    if action == "tanh":
+        z = [*(math.atanh(a) for a in z[:-1]), _TANH_IS_ONE]
     return 25, np.ceil(np.array(z) * 2.0 ** (shift + ACTIVATION_BITS)).astype(np.int64)
 
 
 def tanh_table() -> NDArray[np.int32]:
-    """Values of tanh from 0 to 8 in 256 steps, and one behind, in 1/2^16."""
-    table: NDArray[np.int32] = np.round(np.tanh(np.arange(258) / 32) * 2**ACTIVATION_BITS).astype(np.int32)
+    """Values of tanh from 0 to 8 in 1024 steps, and one behind, in 1/2^16."""
+    steps = np.arange(_TANH_STEPS + 2) * 8 / _TANH_STEPS
+    table: NDArray[np.int32] = np.round(np.tanh(steps) * 2**ACTIVATION_BITS).astype(np.int32)
     return table
 
 
@@ -102,9 +116,9 @@ def run(layers: list[Integers], x: NDArray[np.int64]) -> int:
         sums = (layer.weights.astype(np.int64) @ x + layer.bias) >> layer.shift
         if layer.kind == "tanh":
             size = np.abs(sums)
-            step = np.minimum(size >> 11, 256)
-            part = np.where(step < 256, size & 2047, 0)
-            x = np.sign(sums) * (table[step] + (((table[step + 1] - table[step]) * part) >> 11))
+            step = np.minimum(size >> _TANH_SHIFT, _TANH_STEPS)
+            part = np.where(step < _TANH_STEPS, size & ((1 << _TANH_SHIFT) - 1), 0)
+            x = np.sign(sums) * (table[step] + (((table[step + 1] - table[step]) * part) >> _TANH_SHIFT))
         else:
             x = np.where(sums < 0, (sums * layer.slope) >> ACTIVATION_BITS, sums)
             x = np.clip(x, -(2**31 - 1), 2**31 - 1)

@@ -30,7 +30,8 @@ fields! {
     mdev_us: u32, write_seq: u32, snd_wnd: u32,
     snd_cwnd: u32, snd_cwnd_cnt: u32, snd_cwnd_clamp: u32, snd_ssthresh: u32, prior_cwnd: u32,
     packets_out: u32, retrans_out: u32, sacked_out: u32, lost_out: u32, max_packets_out: u32,
-    is_cwnd_limited: u8, ecn_flags: u8, delivered: u32, lost: u32, app_limited: u32, lsndtime: u32
+    is_cwnd_limited: u8, ecn_flags: u8, delivered: u32, lost: u32, app_limited: u32, lsndtime: u32,
+    rate_delivered: u32, rate_interval_us: u32
 }
 
 pub fn ca_state(name: &str) -> Result<CaState> {
