@@ -20,8 +20,6 @@ from dumbbell.files import UnreadableError, read_bytes
 
 from .network import KINDS, WIDTH, Integers
 
-#: How the names of such files end.
-ENDING = ".safetensors"
 #: Grows when what a file means changes.
 VERSION = 1
 #: Largest file, bytes.
@@ -93,15 +91,13 @@ def encoded(policy: Policy) -> bytes:
     return save(arrays, {"dumbbell": msgspec.json.encode(policy.header).decode()})
 
 
-def read(file: Path) -> Policy:
-    """Read a policy file; raises ScenarioError for what is none, in one line."""
+def read(file: Path, at: str = "--cca") -> Policy:
+    """Read a policy file, given at an option `at`; raises ScenarioError for what is none, in one line."""
     try:
         return _checked(*_parts(read_bytes(file, _MOST)))
     except (UnreadableError, ValueError, msgspec.MsgspecError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ScenarioError(
-            "--cca", f"got {show(str(file))} ({said}), wanted a policy file (`dumbbell policy`)"
-        ) from None
+        raise ScenarioError(at, f"got {show(str(file))} ({said}), wanted a policy file (`dumbbell policy`)") from None
 
 
 def _parts(data: bytes) -> tuple[Header, dict[str, np.ndarray]]:
