@@ -307,7 +307,7 @@ CCA_STATES("GROW", "STEER");
 
 CCA_INFO_OP(orca_info)
 {
-	const struct orca *orca = orca_begun(sk);
+	const struct orca *orca = orca_state(sk);
 
 	if (!orca)
 		return;
@@ -333,7 +333,7 @@ CCA_INFO_OP(orca_info)
 	V(signal_delay, ORCA_SIGNAL(5), "1/65536", "min_rtt / srtt")		\
 	V(signal_metric, ORCA_SIGNAL(6), "1/65536", "min(1, 1.25 min_rtt / srtt)")
 
-CCA_VARS(struct orca, orca, orca_begun(sk), ORCA_VARS);
+CCA_VARS(struct orca, orca, orca_state(sk), ORCA_VARS);
 
 /* Registers the controller of a policy's file; x is the file's name with "_" for "-". */
 #define ORCA_MODULE(x, name)							\
