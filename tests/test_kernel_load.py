@@ -75,9 +75,9 @@ def test_the_verifiers_refusal_is_shown(cli: Cli, file: str, program: str, reaso
     [
         (
             ["load", "cubci"],
-            'unknown controller cubci, wanted one of: bbr, .*, vegas, or a C file \\(.c\\); did you mean "cubic"\\?',
+            'unknown controller cubci, wanted one of: bbr, .*, vegas, a C file \\(.c\\) or a policy \\(.safetensors\\); did you mean "cubic"\\?',
         ),
-        (["load", "b" * 70], f"unknown controller {'b' * 57}\\.\\.\\., wanted one of: .*, vegas, or a C file \\(.c\\)"),
+        (["load", "b" * 70], f"unknown controller {'b' * 57}\\.\\.\\., wanted one of: .*, vegas, a C file \\(.c\\) .*"),
         (["load", "bbr22"], 'unknown controller bbr22, .*; did you mean "bbr2"\\?'),
         (
             ["load", "cubic", "--param", "bata=1"],

@@ -24,7 +24,8 @@
  *                           defines x_state(sk), never NULL.
  *   CCA_STATE_LARGE(x, type) private state of any size, kept per socket outside it;
  *                           defines x_state(sk), which may be NULL in a kernel:
- *                           every hook must check.
+ *                           every hook must check. Under BPF hooks that run before init(), as pkts_acked
+ *                           for the handshake, find one of zeros.
  *   CCA_OP(type, name, args) define a hook of struct tcp_congestion_ops. Hooks are
  *                           entry points; they do not call each other. One with four
  *                           arguments is cong_control, which had two before Linux 6.10:
@@ -66,7 +67,12 @@
  *   cca_random_below(sk, n) uniform in 0 .. n-1; seeded per flow natively.
  *   cca_request_pacing(sk)  ask TCP to pace unless fq already does.
  *   cca_bound_pacing(sk, bytes_per_s)  pace at this rate at most from now on, for a controller whose rate TCP sets
- *                           (cong_avoid); it replaces the application's bound, sk_max_pacing_rate. Not under BPF.
+ *                           (cong_avoid); it replaces the application's bound, sk_max_pacing_rate. Under BPF 4 GB/s
+ *                           and more are no bound.
+ *   cca_own_window(sk)      after setting the window outside of cong_avoid, in a controller with CCA_SSTHRESH_OP: under BPF
+ *                           a window that more than doubles is repaired otherwise (hosts/bpf/guard.h).
+ *   CCA_FOR(i, n)           for (i = 0; i < n; i++), for long loops: BPF's verifier follows a plain loop step by step, and
+ *                           this one once. Each step costs a call there, so of two loops use it for the outer one.
  *
  * Not available, on purpose: libc, floating point, signed division, unbounded
  * loops, mutable globals.

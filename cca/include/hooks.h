@@ -19,6 +19,12 @@
 #define CCA_ACKED_OP(name)    CCA_OP(void, name, struct sock *sk, const struct ack_sample *sample)
 #define CCA_GUARD_OP(name)    _Static_assert(1, "ends with a semicolon")
 #define CCA_GUARD(name)
+static inline void cca_own_window(struct sock *sk)
+{
+	(void)sk;
+}
+
+#define CCA_FOR(i, n) for (i = 0; i < (n); i++)
 
 /* Hooks of Google's trees, which Linux does not have: a kernel module does not register them. */
 #define CCA_LOST_OP(name)     static void name(struct sock *sk, const struct lost_burst *lost)

@@ -26,7 +26,9 @@ typedef _Bool bool;
 
 #define true 1
 #define false 0
-#define NULL ((void *)0)
+#define NULL		((void *)0)
+
+#define __always_inline inline __attribute__((always_inline))
 #endif
 
 _Static_assert(sizeof(long) == 8, "controllers need an LP64 target");

@@ -24,9 +24,10 @@
  * Sources: Abbasloo, Yen and Chao, "Classic Meets Modern: a Pragmatic Learning-Based Congestion Control for the Internet",
  * SIGCOMM 2020; Soheil-ab/Orca at cafaf9a (rl-module, src/orca-server-mahimahi.cc, the patches of linux).
  *
- * A policy's C file has policy_layers, POLICY_LAYERS, policy_thresholds, POLICY_THRESHOLDS and POLICY_FIRST, the percentage
- * below the first threshold, POLICY_PERIOD_US, POLICY_AGE_US and POLICY_GROW_PERCENT, and ends with ORCA_MODULE. With ORCA_AGENT there is no
- * policy: who steps the simulator decides (cca/hosts/sim/agent.c).
+ * A policy's C file has policy_layer0, policy_layer1 and so on, POLICY_HIDDEN, rows LAYER(n) of all but the last, POLICY_LAST,
+ * that one's name, policy_thresholds, POLICY_THRESHOLDS and POLICY_FIRST, the percentage below the first threshold,
+ * POLICY_PERIOD_US, POLICY_AGE_US and POLICY_GROW_PERCENT, and ends with ORCA_MODULE. With ORCA_AGENT there is no policy: who
+ * steps the simulator decides (cca/hosts/sim/agent.c).
  */
 #ifndef ORCA_CONTROLLER_H
 #define ORCA_CONTROLLER_H
@@ -76,10 +77,18 @@ struct orca {
 	bool is_steering; /* slow start has ended once */
 	bool is_asking;	  /* an agent has not answered yet */
 	s32 state[ORCA_INPUTS];
-	s32 hidden[2][ORCA_WIDTH];
+	s32 hidden[2][ORCA_WIDTH]; /* of the network, written before they are read; last */
 };
 
 CCA_STATE_LARGE(orca, struct orca);
+
+/* NULL before init(): Linux measures the RTT of the handshake first. */
+static __always_inline struct orca *orca_begun(struct sock *sk)
+{
+	struct orca *orca = orca_state(sk);
+
+	return orca && orca->min_rtt_us ? orca : NULL;
+}
 
 /* a / b in Q16, at most `most` (not in Q16). */
 static s32 orca_ratio(u64 a, u64 b, u32 most)
@@ -95,23 +104,23 @@ static s32 orca_ratio(u64 a, u64 b, u32 most)
 
 #ifdef ORCA_AGENT
 /* Until there is an answer the window stays. */
-static u32 orca_infer(struct orca *orca)
+static __always_inline u32 orca_infer(struct orca *orca)
 {
 	orca->is_asking = true;
 	return 100;
 }
 #else
-static u32 orca_infer(struct orca *orca)
+#define ORCA_FORWARD(n)                                         \
+	net_forward(&policy_layer##n, in, orca->hidden[(n)&1]); \
+	in = orca->hidden[(n)&1];
+
+static __always_inline u32 orca_infer(struct orca *orca)
 {
 	const s32 *in = orca->state;
-	u32 i;
 
-	for (i = 0; i + 1 < POLICY_LAYERS; i++) {
-		net_forward(&policy_layers[i], in, orca->hidden[i & 1]);
-		in = orca->hidden[i & 1];
-	}
+	POLICY_HIDDEN(ORCA_FORWARD)
 	return POLICY_FIRST +
-	       net_reached(net_sum(&policy_layers[i], 0, in), policy_thresholds, POLICY_THRESHOLDS);
+	       net_reached(net_sum(&POLICY_LAST, 0, in), policy_thresholds, POLICY_THRESHOLDS);
 }
 #endif
 
@@ -138,7 +147,7 @@ static void orca_begin_period(const struct tcp_sock *tp, struct orca *orca)
 }
 
 /* The seven numbers of the period that ends now, behind those of nine before it. */
-static void orca_observe(const struct sock *sk, struct orca *orca)
+static __always_inline void orca_observe(const struct sock *sk, struct orca *orca)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 	u64 srtt_us = max(tp->srtt_us >> 3, 1U), min_rtt_us = orca->min_rtt_us;
@@ -146,7 +155,7 @@ static void orca_observe(const struct sock *sk, struct orca *orca)
 	u64 lost;
 	u32 i;
 
-	for (i = 0; i + ORCA_SIGNALS < ORCA_INPUTS; i++)
+	CCA_FOR(i, ORCA_INPUTS - ORCA_SIGNALS)
 		orca->state[i] = orca->state[i + ORCA_SIGNALS];
 	orca->dt_us = max_t(u64, tp->tcp_mstamp - orca->read_us, 1);
 	orca->lost_bytes = (u64)(tp->lost - orca->lost) * tp->mss_cache;
@@ -166,11 +175,13 @@ static void orca_observe(const struct sock *sk, struct orca *orca)
 
 /* ---- The window ---- */
 
-static void orca_set_window(struct tcp_sock *tp, u64 window)
+static void orca_set_window(struct sock *sk, u64 window)
 {
+	struct tcp_sock *tp = tcp_sk(sk);
 	u32 most = min(tp->snd_cwnd_clamp, (u32)TCP_INFINITE_SSTHRESH);
 
 	tcp_snd_cwnd_set(tp, (u32)min_t(u64, max_t(u64, window, orca_cwnd_min), most));
+	cca_own_window(sk);
 }
 
 /* Until slow start has ended: larger, as often as RTT samples allow. */
@@ -187,7 +198,7 @@ static void orca_grow(struct sock *sk, struct orca *orca)
 		orca_begin_period(tp, orca);
 	} else if (orca->rtts) {
 		orca->rtts = 0;
-		orca_set_window(tp,
+		orca_set_window(sk,
 				div64_u64((u64)tcp_snd_cwnd(tp) * param(sk, grow_percent), 100));
 	}
 }
@@ -206,7 +217,7 @@ static void orca_steer(struct sock *sk, struct orca *orca)
 
 	if (orca->set_us && tp->tcp_mstamp >= orca->set_us) {
 		orca->set_us = 0;
-		orca_set_window(tp, orca->window);
+		orca_set_window(sk, orca->window);
 	}
 	if (tp->tcp_mstamp < orca->next_us || !orca->rtts)
 		return;
@@ -231,22 +242,28 @@ static void orca_pace(struct sock *sk, const struct orca *orca)
 
 /* ---- Hooks ---- */
 
-CCA_OP(void, orca_init, struct sock *sk)
+static void orca_begin(struct sock *sk, struct orca *orca)
 {
-	struct orca *orca = orca_state(sk);
-
-	if (!orca)
-		return;
-	*orca = (struct orca){ .min_rtt_us = ~0U, .app_pacing = sk->sk_max_pacing_rate };
+	__builtin_memset(orca, 0, __builtin_offsetof(struct orca, hidden));
+	orca->min_rtt_us = ~0U;
+	orca->app_pacing = sk->sk_max_pacing_rate;
 	cubic_begin(sk, &orca->cubic);
 	orca->delivered = tcp_sk(sk)->delivered;
 	orca_begin_period(tcp_sk(sk), orca);
 	cca_request_pacing(sk);
 }
 
-CCA_OP(void, orca_in_ack_event, struct sock *sk, u32 flags)
+CCA_OP(void, orca_init, struct sock *sk)
 {
 	struct orca *orca = orca_state(sk);
+
+	if (orca)
+		orca_begin(sk, orca);
+}
+
+CCA_OP(void, orca_in_ack_event, struct sock *sk, u32 flags)
+{
+	struct orca *orca = orca_begun(sk);
 
 	if (!orca)
 		return;
@@ -259,7 +276,7 @@ CCA_OP(void, orca_in_ack_event, struct sock *sk, u32 flags)
 
 CCA_ACKED_OP(orca_pkts_acked)
 {
-	struct orca *orca = orca_state(sk);
+	struct orca *orca = orca_begun(sk);
 
 	if (!orca)
 		return;
@@ -277,13 +294,15 @@ CCA_AVOID_OP(orca_cong_avoid)
 
 	if (!orca)
 		return;
+	if (!orca->min_rtt_us)
+		orca_begin(sk, orca); /* BPF, on a kernel that has not run init() */
 	cubic_avoid(sk, &orca->cubic, acked);
 	orca_pace(sk, orca);
 }
 
 CCA_SSTHRESH_OP(orca_ssthresh)
 {
-	struct orca *orca = orca_state(sk);
+	struct orca *orca = orca_begun(sk);
 
 	return orca ? cubic_reduce(sk, &orca->cubic) : max(tcp_snd_cwnd(tcp_sk(sk)) / 2, 2U);
 }
@@ -295,7 +314,7 @@ CCA_OP(u32, orca_undo_cwnd, struct sock *sk)
 
 CCA_OP(void, orca_set_state, struct sock *sk, u8 new_state)
 {
-	struct orca *orca = orca_state(sk);
+	struct orca *orca = orca_begun(sk);
 
 	if (orca)
 		cubic_enter(sk, &orca->cubic, new_state);
@@ -303,7 +322,7 @@ CCA_OP(void, orca_set_state, struct sock *sk, u8 new_state)
 
 CCA_OP(void, orca_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
-	struct orca *orca = orca_state(sk);
+	struct orca *orca = orca_begun(sk);
 
 	if (orca)
 		cubic_resume(sk, &orca->cubic, event);

@@ -7,6 +7,9 @@
  *	weights		s32, 1/2^shift of each layer
  *	sums		s64, 1/2^(16 + shift): a row of 256 products of 31 and 20 bits needs 60
  *
+ * A layer is a constant, and these functions go into the one that names it: so a compiler knows all sizes and tables, and
+ * BPF, which has no tables with pointers in them, needs none.
+ *
  * The last layer has one output, whose sum is compared with a table of thresholds: the answer is how many it reaches. So
  * tanh and powers are in the table, and integers decide.
  */
@@ -33,7 +36,7 @@ struct net_layer {
 	s32 slope; /* below zero, Q16; 0: ReLU, NET_ONE: none */
 };
 
-static s64 net_sum(const struct net_layer *layer, u32 output, const s32 *in)
+static __always_inline s64 net_sum(const struct net_layer *layer, u32 output, const s32 *in)
 {
 	const s32 *weights = layer->weights + (u64)output * layer->inputs;
 	s64 sum = layer->bias[output];
@@ -45,7 +48,7 @@ static s64 net_sum(const struct net_layer *layer, u32 output, const s32 *in)
 }
 
 /* Linear between the steps of the table. */
-static s32 net_tanh(const s32 *table, s64 x)
+static __always_inline s32 net_tanh(const s32 *table, s64 x)
 {
 	u64 size = (u64)(x < 0 ? -x : x);
 	u32 step = (u32)min_t(u64, size >> NET_TANH_SHIFT, NET_TANH_STEPS);
@@ -56,11 +59,11 @@ static s32 net_tanh(const s32 *table, s64 x)
 }
 
 /* A hidden layer. */
-static void net_forward(const struct net_layer *layer, const s32 *in, s32 *out)
+static __always_inline void net_forward(const struct net_layer *layer, const s32 *in, s32 *out)
 {
 	u32 j;
 
-	for (j = 0; j < layer->outputs; j++) {
+	CCA_FOR(j, layer->outputs) {
 		s64 x = net_sum(layer, j, in) >> layer->shift;
 
 		if (layer->kind == NET_TANH) {

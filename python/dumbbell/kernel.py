@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import DumbbellError, nearest
@@ -171,18 +172,34 @@ def load(
     source: str, params: Mapping[str, int | str] | None = None, *, name: str | None = None, numbered: bool = False
 ) -> Loaded:
     """Register a controller with these parameters: one built in, by name, or the path of a C file in this project's
-    style (``.c``).
+    style (``.c``) or of a policy (``.safetensors``).
 
     There is one of each name on a machine. `name` is what the kernel is to call it (1 to 15 letters, digits and ``_``),
     so that there may be several of one source, with different parameters. Otherwise that is the name of the controller
     or of the file, with ``_`` for ``-``, and with ``d_`` before it where Linux has one of that name (``d_cubic``), or
     somebody else has registered it. With `numbered` it is the first of ``d_bbr2_1``, ``d_bbr2_2``, ... that is free.
-    Raises KernelError, also for a name that is taken.
+    Raises KernelError, also for a name that is taken, and ScenarioError for a file that is no policy.
     """
     from . import _native
 
-    with _told():
-        return Loaded(_native.kernel_load(source, _texts(params or {}), numbered=numbered, name=name))
+    with _c_file(source) as file, _told():
+        return Loaded(_native.kernel_load(file, _texts(params or {}), numbered=numbered, name=name))
+
+
+@contextmanager
+def _c_file(source: str) -> Iterator[str]:
+    """What the loader takes, as long as it needs it: a policy is made into a C file."""
+    from .policy import ENDING
+
+    if not source.endswith(ENDING):
+        yield source
+        return
+    from .policy import file
+    from .policy.source import write
+    from .temporary import Temporary
+
+    folder = Temporary("policy")
+    yield str(write(file.read(Path(source), at=""), folder.path))
 
 
 def loaded() -> dict[str, tuple[str, bool]]:

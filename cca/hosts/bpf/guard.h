@@ -8,7 +8,8 @@
  *	in CWR, Recovery, Loss	the threshold is from 2 to the previous window, because every such controller returns a
  *				part of its window
  *	at any time		the window is at most twice what it was at the last growth, or before the last reduction:
- *				between two calls TCP only lowers it, or restores it
+ *				between two calls TCP only lowers it, or restores it; a controller that sets it elsewhere
+ *				says so (cca_own_window)
  *
  * An impossible threshold is requested again, with the window of that time; an impossible window is restored. A value
  * that is wrong but possible is not detected: it is at most twice the previous value. After a wrong undo the flow sends
@@ -32,6 +33,11 @@ struct cca_guard {
 static inline struct cca_guard *cca_guard(struct sock *sk)
 {
 	return (struct cca_guard *)((u8 *)inet_csk_ca(sk) + ICSK_CA_PRIV_SIZE) - 1;
+}
+
+static inline void cca_own_window(struct sock *sk)
+{
+	cca_guard(sk)->last = tcp_snd_cwnd(tcp_sk(sk));
 }
 
 static __always_inline void cca_ask_threshold_anew(struct sock *sk, u32 before,

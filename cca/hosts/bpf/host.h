@@ -45,6 +45,9 @@ typedef u32 __wsum;
 #define CCA_BPF_MAP_TYPE_SK_STORAGE 24
 #define CCA_BPF_F_NO_PREALLOC	    1
 #define CCA_BPF_SK_STORAGE_CREATE   1
+/* (include/uapi/asm-generic/socket.h) */
+#define CCA_SOL_SOCKET	       1
+#define CCA_SO_MAX_PACING_RATE 47
 
 static inline u8 inet_csk_ca_state(const struct sock *sk)
 {
@@ -162,10 +165,19 @@ static inline void cca_request_pacing(struct sock *sk)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
-/* A BPF program may not write the bound. */
+/* A BPF program may not write the bound, but ask for it as an application does: in 32 bits, of which all set are none. */
 static inline void cca_bound_pacing(struct sock *sk, u64 bytes_per_s)
 {
+	u32 bound = bytes_per_s < ~0U ? (u32)bytes_per_s : ~0U;
+
+	bpf_setsockopt(sk, CCA_SOL_SOCKET, CCA_SO_MAX_PACING_RATE, &bound, sizeof(bound));
 }
+
+/* Loops by the kernel's iterator over numbers (Linux 6.4). */
+struct bpf_iter_num {
+	u64 opaque;
+} __attribute__((aligned(8)));
+#define CCA_FOR(i, n) bpf_for(i, 0, n)
 
 /* A kernel refuses flags that it does not know, and these are the ones that all know. */
 #define CCA_BPF_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)

@@ -46,7 +46,7 @@ pub enum Error {
         reason: String,
     },
     /// No object of that name was built in.
-    #[error("unknown controller {}, wanted one of: {}, or a C file (.c)", shown(.name), .known.join(", "))]
+    #[error("unknown controller {}, wanted one of: {}, a C file (.c) or a policy (.safetensors)", shown(.name), .known.join(", "))]
     UnknownController {
         /// As given.
         name: String,

@@ -32,7 +32,7 @@ def add_kernel(kernel: argparse.ArgumentParser) -> None:
         "--json", action="store_true", help="print one JSON object per controller and line, and nothing else"
     )
     load = actions.add_parser("load", help="register a controller until unload")
-    load.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h (needs clang)")
+    load.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h or a policy (need clang)")
     load.add_argument(
         "--param", action="append", default=[], metavar="K=V", help="a parameter of the controller; repeatable"
     )
@@ -88,7 +88,7 @@ def _add_default(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -
     enable = actions.add_parser(
         "enable", help="load a controller and make it the default of new sockets; a timer undoes that unless confirmed"
     )
-    enable.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h (needs clang)")
+    enable.add_argument("name", metavar="NAME", help="name, or a C file that includes cca.h or a policy (need clang)")
     enable.add_argument("--default", action="store_true", help="make it the default (net.ipv4.tcp_congestion_control)")
     enable.add_argument(
         "--persist", action="store_true", help="also after the next start, by a unit of systemd; from confirm on"

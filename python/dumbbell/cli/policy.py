@@ -67,12 +67,12 @@ def source_(arguments: argparse.Namespace) -> int:
 
 def train_(arguments: argparse.Namespace) -> int:
     """Train a policy."""
-    from dumbbell.policy import file
+    from dumbbell.policy import ENDING, file
     from dumbbell.training import evolution, recipe
 
     source = recipe.located(arguments.recipe)
     wanted, digest = recipe.read(source)
-    out = arguments.out or f"{wanted.name}{file.ENDING}"
+    out = arguments.out or f"{wanted.name}{ENDING}"
     state = Path(arguments.state or f"{out}.training")
     training = evolution.Training(wanted, digest, source.parent, state, arguments.jobs)
     training.run(lambda point: None if arguments.quiet else note(_told(point, wanted.generations)))

@@ -22,8 +22,6 @@ from dumbbell.files import UnreadableError, read_bytes
 
 from .network import KINDS, WIDTH, Integers, orca_thresholds, tanh_table
 
-#: How the names of such files end.
-ENDING = ".safetensors"
 #: Grows when what a file means changes.
 VERSION = 1
 #: Largest file and largest header in it, bytes: eight layers have 5 MB and 1 kB.
@@ -112,8 +110,8 @@ def native(layers: list[Integers]) -> _native.Policy:
     return _native.Policy(tables, tanh_table().tolist(), thresholds.tolist(), first)
 
 
-def read(file: Path) -> Policy:
-    """Read a policy file; raises ScenarioError for what is none, in one line."""
+def read(file: Path, at: str = "--cca") -> Policy:
+    """Read a policy file, given at an option `at`; raises ScenarioError for what is none, in one line."""
     try:
         arrays, said = parts(read_bytes(file, _MOST))
         if said is None:
@@ -121,7 +119,7 @@ def read(file: Path) -> Policy:
         return _checked(msgspec.json.decode(said, type=Header), arrays)
     except (UnreadableError, ValueError, msgspec.MsgspecError) as error:
         raise ScenarioError(
-            "--cca", f"got {show(str(file))} ({line(error)}), wanted a policy file (`dumbbell policy`)"
+            at, f"got {show(str(file))} ({line(error)}), wanted a policy file (`dumbbell policy`)"
         ) from None
 
 

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dumbbell.controllers import NAME_MAX
+
 from .network import KINDS, tanh_table
 
 if TYPE_CHECKING:
@@ -19,9 +21,21 @@ _PARTS = ("cubic/core.h", "orca/network.h", "orca/controller.h")
 _ROW = 16
 
 
+#: As much of a name as Linux has room for, with "d_" before it (cca/hosts/bpf/host.h).
+_NAME_MAX = NAME_MAX - len("d_")
+
+
 def c_name(name: str) -> str:
-    """The name of a policy in C, and of its file."""
-    return re.sub(r"\W", "_", name)
+    """The name of a policy in C, of its file, and in a kernel: letters, digits and "_", as many as that takes."""
+    word = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return (f"p_{word}" if word[0].isdigit() else word)[:_NAME_MAX]
+
+
+def write(policy: Policy, folder: Path) -> Path:
+    """Write a policy's C file into a folder."""
+    file = folder / f"{c_name(policy.header.name)}.c"
+    file.write_text(of(policy), encoding="utf-8")
+    return file
 
 
 def of(policy: Policy) -> str:
@@ -45,7 +59,7 @@ def of(policy: Policy) -> str:
 
 
 def _tables(policy: Policy) -> str:
-    rows, text = [], []
+    text = []
     if any(layer.kind == "tanh" for layer in policy.layers):
         text.append(_table("s32", "policy_tanh", tanh_table()))
     for number, layer in enumerate(policy.layers):
@@ -54,12 +68,12 @@ def _tables(policy: Policy) -> str:
         outputs, inputs = layer.weights.shape
         tanh = "policy_tanh" if layer.kind == "tanh" else "NULL"
         cells = (weights, bias, tanh, inputs, outputs, layer.shift, KINDS[layer.kind], layer.slope)
-        rows.append(f"\t{{ {', '.join(map(str, cells))} }},")
-    header = policy.header
+        text.append(f"static const struct net_layer policy_layer{number} = {{ {', '.join(map(str, cells))} }};")
+    header, last = policy.header, len(policy.layers) - 1
     text += [
         _table("s64", "policy_thresholds", policy.thresholds, "LL"),
-        "static const struct net_layer policy_layers[] = {\n" + "\n".join(rows) + "\n};",
-        f"#define POLICY_LAYERS {len(policy.layers)}U",
+        "#define POLICY_HIDDEN(LAYER) " + " ".join(f"LAYER({number})" for number in range(last)),
+        f"#define POLICY_LAST policy_layer{last}",
         f"#define POLICY_THRESHOLDS {len(policy.thresholds)}U",
         f"#define POLICY_FIRST {header.first}U",
         f"#define POLICY_PERIOD_US {header.period_us}",

@@ -21,12 +21,11 @@ from dumbbell import programs
 from dumbbell.controllers import NAME_MAX, Controller, Param, from_item, known
 from dumbbell.errors import ControllerError, ScenarioError, show
 from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
+from dumbbell.policy import ENDING
 
 if TYPE_CHECKING:
     from dumbbell.temporary import Temporary
 
-#: How the names of policy files end.
-_POLICY = ".safetensors"
 #: Policies that come with the package.
 _SHIPPED = Path(__file__).parents[1] / "policy" / "shipped"
 _INT64 = (-(2**63), 2**63 - 1)
@@ -58,19 +57,18 @@ class Source(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """True if it is a C file that includes cca.h, for the kernel by BPF: a policy is too large for that."""
-        has_symbol = self.library is not None and self.refused is None and self.library(1000)[1] is not None
-        return has_symbol and self.made is None
+        """True if it is a C file that includes cca.h, or made into one, for the kernel by BPF."""
+        return self.library is not None and self.refused is None and self.library(1000)[1] is not None
 
 
 def is_file(text: str) -> bool:
     """True if a controller is given as a file, or as a policy that comes with the package, and not by its name."""
-    return os.sep in text or text.endswith((".c", ".py", _POLICY)) or shipped(text) is not None
+    return os.sep in text or text.endswith((".c", ".py", ENDING)) or shipped(text) is not None
 
 
 def shipped(name: str) -> Path | None:
     """The file of a policy that comes with the package, by its name; None for any other name."""
-    file = _SHIPPED / f"{name}{_POLICY}"
+    file = _SHIPPED / f"{name}{ENDING}"
     return file if name.isidentifier() and file.exists() else None
 
 
@@ -144,10 +142,9 @@ class Own:
         source = self.sources[name]
         if not source.is_ours:
             what = "a Python class" if source.maker else "a Linux module or a BPF program"
-            what = "in Rust" if source.program else "a policy" if source.made else what
+            what = "in Rust" if source.program else what
             accepted = "a C file that includes cca.h, which the kernel takes by BPF; --on sim has it"
-            is_c = source.library is not None and source.made is None
-            more = "; --on uml has Linux modules, `bpftool struct_ops register` BPF programs" if is_c else ""
+            more = "; --on uml has Linux modules, `bpftool struct_ops register` BPF programs" if source.library else ""
             raise ScenarioError(at, f'got "{name}", {what} of your own, wanted {accepted}{more}')
         return source.c_file
 
@@ -155,7 +152,7 @@ class Own:
         """Reasons why no kernel takes controllers in our style by BPF that the simulator runs; none without clang."""
         from dumbbell import _native
 
-        ours = [source for source in self.sources.values() if source.is_ours]
+        ours = [source for source in self.sources.values() if source.is_ours and not source.made]
         found = [(source.c_file, _native.kernel_refusal(source.c_file)) for source in ours]
         # An error elsewhere is one of the headers, which this machine lacks.
         return [
@@ -196,7 +193,7 @@ def _load(file: Path, *, has_kernel: bool) -> list[Source]:
             if not found:
                 raise
             return [found]
-    if file.suffix == _POLICY:
+    if file.suffix == ENDING:
         return [_policy(file)]
     if programs.is_program(file):
         return _program(file)
@@ -221,8 +218,7 @@ def _policy(file: Path) -> Source:
 
     policy = policies.read(file)
     folder = Temporary("policy")
-    made = folder.path / f"{c.c_name(policy.header.name)}.c"
-    made.write_text(c.of(policy), encoding="utf-8")
+    made = c.write(policy, folder.path)
     source = _compiled(made, folder)
     record = {**source.record, "file": str(file), "sha256": policy.digest}
     return source._replace(record=record, made=str(made))
