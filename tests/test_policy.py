@@ -19,6 +19,8 @@ from dumbbell.policy.network import Dense
 from dumbbell.scenario.own import Own
 
 INPUTS = 70
+#: What Orca does with its authors' network.
+SCENARIOS = sorted((ROOT / "scenarios/orca").glob("*.toml"))
 
 
 def floats(kind: str = "leaky", width: int = 32) -> list[Dense]:
@@ -280,7 +282,15 @@ def test_what_the_environment_names_and_is_not_orca_is_refused(tmp_path, cli):
         assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "scenarios/orca").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
 def test_a_scenario_of_orca_plans_with_a_policy_of_that_name(path, tmp_path):
     file.write(policy(floats(), "orca"), tmp_path / "orca.safetensors")
     assert dumbbell.check(path, cca=[tmp_path / "orca.safetensors"])
+
+
+@pytest.mark.skipif(not others.place("orca"), reason="$DUMBBELL_ORCA does not name Orca's network")
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_orca_does_what_its_scenarios_expect(path, tmp_path):
+    file.write(others.read("orca"), tmp_path / "orca.safetensors")
+    lines = dumbbell.verify(path, cca=[tmp_path / "orca.safetensors"], store=tmp_path / "store")
+    assert {(line.asked.name, line.word) for line in lines if line.word != "holds"} == set()
