@@ -165,7 +165,7 @@ fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix-only .
 
-tutorial: $(STAMPS)/native ## Run the commands of docs/tutorial.md, and write their tables and pictures into it
+tutorial: $(STAMPS)/native ## Run the commands of docs/tutorial.md and other pages, and write their tables and pictures into them
 	$(BIN)/python tools/tutorial.py
 
 gen: $(STAMPS)/native ## Write what is generated: result and scenario references, JSON Schema

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dumbbell
+from conftest import ROOT
 from dumbbell.errors import ScenarioError
-from dumbbell.policy import file, imports, network, tensorflow
+from dumbbell.policy import file, imports, network, others, tensorflow
 from dumbbell.policy.file import Header, Layer, Policy
 from dumbbell.policy.network import Dense
 from dumbbell.scenario.own import Own
 from trained import INPUTS, actor, write_checkpoint
+
+#: What Orca does with its authors' network.
+SCENARIOS = sorted((ROOT / "scenarios/orca").glob("*.toml"))
 
 
 def floats(kind: str = "leaky", width: int = 32) -> list[Dense]:
@@ -195,3 +201,48 @@ def test_the_command_imports_shows_and_prints_the_source(tmp_path, cli):
     source = cli("policy", "source", tmp_path / "orca.safetensors").stdout
     (tmp_path / "orca.c").write_text(source)
     assert "orca" in Own.load([tmp_path / "orca.c"]).sources
+
+
+def fig23(cli, orca: object):
+    """A second of a link of Yang's Fig. 23(a), with this in the place that the environment names."""
+    return cli(
+        "reproduce", "yang2021/fig23a", "--fast", "--repetitions", 1, "--at", "trace=wifi 1", "--set", "duration=1s",
+        "--json", "--out", "out", env=os.environ | {others.VARIABLES["orca"]: str(orca)},
+    )  # fmt: skip
+
+
+def test_reproduce_runs_orca_where_the_environment_names_its_network(tmp_path, cli):
+    def claim(done):
+        return next(said for said in json.loads(done.stdout)["claims"] if said["id"] == "c3")
+
+    none = claim(fig23(cli, ""))
+    assert none["verdict"] == "unjudged"
+    assert none["reason"].startswith("Orca is not here: set $DUMBBELL_ORCA to its authors' checkpoint")
+    file.write(policy(floats(), "orca"), tmp_path / "orca.safetensors")
+    assert [said["series"] for said in claim(fig23(cli, tmp_path / "orca.safetensors"))["measured"]][1:] == ["Orca"]
+    page = (tmp_path / "out/scoreboard.md").read_text()
+    assert "- Orca: the network of $DUMBBELL_ORCA, which is not its authors' (origin: unknown)" in page
+
+
+def test_what_the_environment_names_and_is_not_orca_is_refused(tmp_path, cli):
+    file.write(policy(floats(), "mine"), tmp_path / "mine.safetensors")
+    for name, said in (("absent", "got "), ("mine.safetensors", 'the policy "mine"; wanted orca')):
+        done = fig23(cli, tmp_path / name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("dumbbell: $DUMBBELL_ORCA: ")
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_scenario_of_orca_plans_with_a_policy_of_that_name(path, tmp_path):
+    file.write(policy(floats(), "orca"), tmp_path / "orca.safetensors")
+    assert dumbbell.check(path, cca=[tmp_path / "orca.safetensors"])
+
+
+@pytest.mark.skipif(not others.place("orca"), reason="$DUMBBELL_ORCA does not name Orca's network")
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_orca_does_what_its_scenarios_expect(path, tmp_path):
+    file.write(others.read("orca"), tmp_path / "orca.safetensors")
+    lines = dumbbell.verify(path, cca=[tmp_path / "orca.safetensors"], store=tmp_path / "store")
+    assert {(line.asked.name, line.word) for line in lines if line.word != "holds"} == set()

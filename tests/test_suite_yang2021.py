@@ -160,6 +160,26 @@ def test_figures_are_normalised_by_the_best_of_each_path(tmp_path: Path) -> None
             assert found[label].delay[i] == pytest.approx((one.link.sojourn_mean_ms or 0.0) / least)
 
 
+def test_an_order_over_the_links_has_means_and_deviations_and_leaves_out_orca_where_it_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = {"BBRv1": [1.0, 1.0], "BBRv2": [0.6, 1.0], "CUBIC": [0.5, 1.0], "BBRv2+": [0.8, 1.0], "Orca": [0.9, 1.0]}
+    told = {one.id: one for one in claims.of_suite("yang2021")["yang2021/fig23b"].claims}
+    lowest = next(one for one in claims.of_suite("yang2021")["yang2021/fig23a"].claims if one.id == "c3")
+
+    def read(claim: claims.Claim, names: list[str]) -> list[float]:
+        by_name = {name: readings.Normalised(values[name], [1.0, 1.0]) for name in names}
+        monkeypatch.setattr(readings, "normalised", lambda _: by_name)
+        table = Table(claims.of_suite("yang2021")["yang2021/fig23b"], suites.entry_of("yang2021/fig23b"), [])
+        monkeypatch.setattr(table, "lines", lambda: names)
+        return [part[0].mean for part in readings.READERS["normalised_order"](table, claim, None)]
+
+    assert read(lowest, list(values)) == pytest.approx([0.75, 0.95])
+    assert read(told["c5"], list(values)) == pytest.approx([0.05, 0.1])
+    assert read(told["c5"], list(values)[:4]) == pytest.approx([0.2, 0.1])
+    assert read(told["c6"], list(values)) == pytest.approx([0.05, 0.1])
+
+
 def test_recordings_are_taken_from_the_folder_that_is_named_and_generated_links_fill_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +199,7 @@ def test_each_link_has_its_own_rtt_and_loss_and_a_reader_may_give_all_the_same()
         name: (link.rtt, link.loss) for name, link in readings.moving().items()
     }
     same = list(suites.entry_of("yang2021/fig23b").cases(FAST, ("path.loss=0%", "path.rtt=40ms")))
-    assert len(same) == 4 * readings.LINKS
+    assert len(same) == len(readings.lines()) * readings.LINKS
     assert {(case.scenario["path"]["rtt"], case.scenario["path"]["loss"]) for case in same} == {("40ms", "0%")}
     with pytest.raises(ScenarioError, match=r"path\.rate varies in the figure"):
         list(suites.entry_of("yang2021/fig23b").cases(FAST, ("path.rate=10Mbps",)))

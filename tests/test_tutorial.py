@@ -64,3 +64,17 @@ def test_a_full_buffer_of_the_lte_link_lasts_as_long_as_its_answer_says() -> Non
     assert said is not None
     kilobytes, rate_mbps, queue_ms = map(int, said.groups())
     assert queue_ms == kilobytes * 8 / rate_mbps
+
+
+def test_the_page_of_orca_shows_what_its_commands_draw_and_is_left_where_orca_is_not_here(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, folder = tutorial.PAGES["orca"]
+    text = page.read_text(encoding="utf-8")
+    drawn = re.findall(r"-o ([\w-]+\.png)", text)
+    assert re.findall(r"\(img/orca/([\w-]+\.png)\)", text) == drawn
+    assert {picture.name for picture in folder.iterdir()} == set(drawn)
+    monkeypatch.delenv(tutorial.NEEDED["orca"], raising=False)
+    monkeypatch.setattr(sys, "argv", ["tutorial.py", "orca", "--check"])
+    assert tutorial.main() == 0
+    assert capsys.readouterr().err == "orca.md: not run, since $DUMBBELL_ORCA is not set\n"

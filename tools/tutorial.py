@@ -1,5 +1,5 @@
-"""Runs the commands of docs/tutorial.md and docs/plots.md and writes their tables and pictures into the pages:
-`make tutorial`; with --check it only says what differs. A page's name chooses it: `tools/tutorial.py plots`.
+"""Runs the commands of docs/tutorial.md, docs/plots.md and docs/orca.md and writes their tables and pictures into the
+pages: `make tutorial`; with --check it only says what differs. A page's name chooses it: `tools/tutorial.py plots`.
 
 In a section, the ``sh`` block is run as it stands; the ``text`` block shows what the last `dumbbell show`, or else
 `dumbbell run`, of the block above it printed; pictures that the commands write go into docs/img/ and the page's
@@ -20,7 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/tutorial.md"
 PICTURES = ROOT / "docs/img/tutorial"
 #: The pages and the folders of their pictures.
-PAGES = {"tutorial": (PAGE, PICTURES), "plots": (ROOT / "docs/plots.md", ROOT / "docs/img/plots")}
+PAGES = {
+    "tutorial": (PAGE, PICTURES),
+    "plots": (ROOT / "docs/plots.md", ROOT / "docs/img/plots"),
+    "orca": (ROOT / "docs/orca.md", ROOT / "docs/img/orca"),
+}
+#: Variables without which a page is left as it is.
+NEEDED = {"orca": "DUMBBELL_ORCA"}
 #: Dots across a picture.
 WIDTH = 800
 #: Colours of a picture: lines, text and their soft edges need no more.
@@ -84,7 +90,12 @@ def shrink(picture: Path, to: Path) -> None:
 def main() -> int:
     """Write, or compare."""
     asked = [word for word in sys.argv[1:] if word in PAGES] or list(PAGES)
-    return max(_write(*PAGES[name], is_check="--check" in sys.argv) for name in asked)
+    lacking = [name for name in asked if name in NEEDED and not os.environ.get(NEEDED[name])]
+    for name in lacking:
+        print(f"{PAGES[name][0].name}: not run, since ${NEEDED[name]} is not set", file=sys.stderr)
+    return max(
+        [_write(*PAGES[name], is_check="--check" in sys.argv) for name in asked if name not in lacking], default=0
+    )
 
 
 def _write(page: Path, pictures: Path, *, is_check: bool) -> int:

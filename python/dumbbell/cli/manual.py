@@ -21,6 +21,8 @@ FILES = (
 #: What the environment changes.
 ENVIRONMENT = (
     ("DUMBBELL_STORE", "the store, instead of results/.store"),
+    ("DUMBBELL_ORCA", "checkpoint or policy file of Orca, which reproduce then runs (docs/policies.md)"),
+    ("DUMBBELL_TRACES", "Mahimahi's recordings for reproduce, instead of /usr/share/mahimahi/traces"),
     ("DUMBBELL_SSH", "the command that --on ssh:// uses, instead of ssh"),
     ("DUMBBELL_TRACEBACK", "set: a fault of this program keeps its traceback"),
     ("XDG_CACHE_HOME", "instead of ~/.cache"),

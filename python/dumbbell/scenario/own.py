@@ -24,6 +24,7 @@ from dumbbell.files import SOURCE_MAX, UnreadableError, read_bytes
 from dumbbell.policy import ENDING
 
 if TYPE_CHECKING:
+    from dumbbell.policy.file import Policy
     from dumbbell.temporary import Temporary
 
 #: Policies that come with the package.
@@ -113,6 +114,14 @@ class Own:
         sources = [source for file in several for source in _load(Path(file), has_kernel=has_kernel)]
         return cls([*sources, *(_python(name, maker, "") for name, maker in (classes or {}).items())])
 
+    @classmethod
+    def of_others(cls, names: Iterable[str]) -> Own:
+        """Those of these controllers whose network others have trained, and the environment has."""
+        from dumbbell.policy import others
+
+        here = sorted(name for name in set(names) & others.VARIABLES.keys() if others.place(name))
+        return cls(_policy(others.read(name), others.place(name)) for name in here)
+
     def __bool__(self) -> bool:
         return bool(self.sources)
 
@@ -182,7 +191,7 @@ class Own:
 
 def _load(file: Path, *, has_kernel: bool) -> list[Source]:
     if policy := shipped(str(file)):
-        return [_policy(policy)]
+        file = policy
     if file.suffix == ".py":
         return _python_file(file)
     if file.suffix == ".c":
@@ -194,7 +203,9 @@ def _load(file: Path, *, has_kernel: bool) -> list[Source]:
                 raise
             return [found]
     if file.suffix == ENDING:
-        return [_policy(file)]
+        from dumbbell.policy import file as policies
+
+        return [_policy(policies.read(file), str(file))]
     if programs.is_program(file):
         return _program(file)
     accepted = "a C source (.c), a Python file (.py), a policy (.safetensors) or a program with controllers in Rust"
@@ -210,17 +221,15 @@ def _digest(file: Path) -> str:
         raise ScenarioError("--cca", f"got {show(str(file))} ({error}), wanted a C or Python source") from None
 
 
-def _policy(file: Path) -> Source:
-    """The controller of a policy file, by the C file that it is made into."""
-    from dumbbell.policy import file as policies
+def _policy(policy: Policy, file: str) -> Source:
+    """The controller of a policy that is in a file, by the C file that it is made into."""
     from dumbbell.policy import source as c
     from dumbbell.temporary import Temporary
 
-    policy = policies.read(file)
     folder = Temporary("policy")
     made = c.write(policy, folder.path)
     source = _compiled(made, folder)
-    record = {**source.record, "file": str(file), "sha256": policy.digest}
+    record = {**source.record, "file": file, "sha256": policy.digest}
     return source._replace(record=record, made=str(made))
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dumbbell.runs.execute import Watcher
     from dumbbell.runs.job import Job
     from dumbbell.runs.store import Store
+    from dumbbell.scenario.own import Own
 
     from .claims import Claim, Text
     from .places import Case
@@ -62,6 +63,7 @@ class Book:
         self._tables: dict[str, Table] = {}
         self._planned: dict[str, list[tuple[Case, list[Job]]]] = {}
         self._left_out: dict[str, tuple[str, ...]] = {}
+        self._of_others: dict[frozenset[str], Own] = {}
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """These entries, and those whose runs their claims read too."""
@@ -159,7 +161,8 @@ class Book:
 
         try:
             scenario = from_dict({"name": "paper", **case.scenario})
-            jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), on=self.on)
+            own = self._own(flow.cca for flow in scenario.flow)
+            jobs = jobs_of([Given(scenario, to_toml(scenario))], Path(), own=own, on=self.on)
         except ScenarioError as error:
             if self.changed.scale == 1:
                 raise
@@ -170,3 +173,13 @@ class Book:
         if any(job.planned.vary for job in jobs):
             raise SuiteError(f"{name}: a case has a list")
         return jobs
+
+    def _own(self, controllers: Iterable[str]) -> Own:
+        """Those of these controllers that others have trained; compiled once."""
+        from dumbbell.policy.others import VARIABLES
+        from dumbbell.scenario.own import Own
+
+        names = frozenset(VARIABLES.keys() & set(controllers))
+        if names not in self._of_others:
+            self._of_others[names] = Own.of_others(names)
+        return self._of_others[names]

@@ -59,6 +59,7 @@ CONTROLLERS = {
     "BBR'": "bbr-drain",
     "BBR+": "bbr-hsr",
     "Tsunami": "tsunami-zhang",
+    "Orca": "orca",
 }
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from .claims import Text
 
-_EXPRESSION = re.compile(r"(min|max)\((.+)\)")
+#: A name in claims that is the smallest or largest of several lines.
+EXPRESSION = re.compile(r"(min|max)\((.+)\)")
 
 
 class Profile(NamedTuple):
@@ -247,7 +248,7 @@ class Table:
         if callable(named):
             return named(self, metric, at or {})
         label = named
-        expression = _EXPRESSION.fullmatch(label or "")
+        expression = EXPRESSION.fullmatch(label or "")
         if expression:
             pick = {"min": min, "max": max}[expression[1]]
             return merged([self.read(metric, part.strip(), at) for part in expression[2].split(",")], pick)

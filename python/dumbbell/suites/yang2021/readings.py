@@ -12,11 +12,12 @@ from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.plots import pooled
+from dumbbell.policy import others
 from dumbbell.results.columns import queue_column, sample_column
 from dumbbell.results.statistic import jain
 from dumbbell.suites import draw, measure, phases
 from dumbbell.suites.measure import Metric
-from dumbbell.suites.table import Reading
+from dumbbell.suites.table import EXPRESSION, Reading
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,6 +205,20 @@ def _moving_text(count: int) -> str:
     return f"{head}{where} and {LINKS - count} generated LTE and WiFi links on the move"
 
 
+#: The learned controller of Fig. 23, in the paper and here.
+ORCA, _ORCA = "Orca", "orca"
+
+
+def lines() -> list[str]:
+    """The controllers of Fig. 23, Orca where the environment has its network."""
+    return ["CUBIC", "BBRv1", "BBRv2", "BBRv2+", *([ORCA] if others.place(_ORCA) else [])]
+
+
+def _unjudged(claim: str) -> dict[str, str]:
+    """The claim about Orca, where its network is not here."""
+    return {} if others.place(_ORCA) else {claim: f"{ORCA} is {others.told(_ORCA)}"}
+
+
 #: Values of `entries.toml` that are made: `@NAME` stands for them.
 SHARED = {
     **_shared(generated("stationary"), "at rest"),
@@ -213,6 +228,10 @@ SHARED = {
     ),
     "example on the move": f"on the move: {next(iter(moving()))}",
     "text on the move": _moving_text(len(recorded())),
+    "lines of Fig. 23": lines(),
+    "whose Orca": others.told(_ORCA),
+    "unjudged at rest": _unjudged("c3"),
+    "unjudged on the move": _unjudged("c6"),
 }
 
 
@@ -262,12 +281,22 @@ def _mean(table: Table, figure: str, label: str) -> float:
     return fmean(own.delay if "delay" in figure else own.throughput)
 
 
+def _over_paths(table: Table, figure: str, label: str) -> float:
+    """Mean, or standard deviation, over the paths."""
+    if figure.startswith("stddev"):
+        return pstdev(normalised(table)[label].throughput)
+    return _mean(table, figure, label)
+
+
 def _order(table: Table, claim: Claim, _: Tables) -> list[list[Reading]]:
-    """Mean over the paths of each name, which may be ``max(A,B)``."""
+    """The figure over the paths of each name, which may be ``min(A,B)`` or ``max(A,B)``: of those that are here."""
     parts = []
     for name in claim.order:
-        labels = name.removeprefix("max(").removesuffix(")").split(",")
-        parts.append([Reading({}, (max(_mean(table, claim.metric, label) for label in labels),))])
+        expression = EXPRESSION.fullmatch(name)
+        pick = max if expression and expression[1] == "max" else min
+        labels = expression[2].split(",") if expression else [name]
+        here = [label for label in labels if label != ORCA or label in table.lines()]
+        parts.append([Reading({}, (pick(_over_paths(table, claim.metric, label) for label in here),))])
     return parts
 
 
@@ -280,12 +309,6 @@ def _spread(table: Table, claim: Claim, _: Tables) -> list[Reading]:
     """Between the best and the worst of the three BBRs."""
     means = [_mean(table, claim.metric, label) for label in ("BBRv1", "BBRv2", "BBRv2+")]
     return [Reading({}, (max(means) - min(means),))]
-
-
-def _inconsistent(table: Table, _: Claim, __: Tables) -> list[list[Reading]]:
-    """The smaller deviation over the paths of BBRv2's and CUBIC's throughput, and that of BBRv2+."""
-    spread = {label: pstdev(spot.throughput) for label, spot in normalised(table).items()}
-    return [[Reading({}, (min(spread["BBRv2"], spread["CUBIC"]),))], [Reading({}, (spread["BBRv2+"],))]]
 
 
 def _panel() -> draw.Panel:
@@ -319,6 +342,5 @@ READERS = {
     "normalised_order": _order,
     "normalised_ratio": _ratio,
     "normalised_spread": _spread,
-    "inconsistent": _inconsistent,
 }
 PANELS = {"spots": _panel}
