@@ -22,7 +22,7 @@ class Zip:
             raise ValueError(f"a zip file of more than {_MEMBERS_MAX} members")
         try:
             self._file = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, NotImplementedError, OverflowError):
+        except (zipfile.BadZipFile, RuntimeError, OverflowError):
             raise ValueError("no zip file that can be read") from None
         self._members = {member.filename: member for member in self._file.infolist()}
 
@@ -43,5 +43,5 @@ class Zip:
         try:
             with self._file.open(member) as opened:
                 return opened.read(most)
-        except (zipfile.BadZipFile, NotImplementedError, zlib.error, EOFError):
+        except (zipfile.BadZipFile, RuntimeError, zlib.error, EOFError):
             raise ValueError(f"{show(name)} is damaged") from None
