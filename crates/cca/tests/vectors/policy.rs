@@ -34,7 +34,6 @@ fn text() -> String {
          static const s32 policy_weights0[] = {{ {} }};\nstatic const s64 policy_bias0[] = {{ 0 }};\n\
          static const s64 policy_thresholds[] = {{ {} }};\n\
          static const struct net_layer policy_layer0 = {{ policy_weights0, policy_bias0, NULL, 70, 1, 0, 0, 65536 }};\n\
-         #define policy_layers (&policy_layer0)\n#define POLICY_LAYERS 1U\n\
          #define POLICY_HIDDEN(LAYER)\n#define POLICY_LAST policy_layer0\n\
          #define POLICY_THRESHOLDS 375U\n#define POLICY_FIRST 25U\n\
          #define POLICY_PERIOD_US 31000\n#define POLICY_AGE_US 10000\n\
