@@ -13,6 +13,7 @@ from dumbbell.errors import ScenarioError
 from dumbbell.policy import file as policies
 from dumbbell.policy import network
 from dumbbell.policy.network import Dense, integers
+from dumbbell.scenario import own
 from dumbbell.training import evolution, recipe
 
 RECIPE = """
@@ -158,3 +159,26 @@ def test_recipes_of_the_package_can_be_followed(file):
     assert wanted.name == file.stem
     pool = recipe.Pool(wanted, file.parent, 20, recipe.POOL)
     assert all(episode.agents for episode in pool.episodes)
+
+
+def test_the_policy_of_the_package_is_that_of_its_recipe(tmp_path):
+    digest = recipe.read(recipe.located("kestrel"))[1]
+    shipped = own.shipped("kestrel")
+    assert shipped
+    header = policies.read(shipped).header
+    assert header.origin.startswith(f"recipe {digest}, generation ")
+    assert shipped.stat().st_size < 100_000
+    lines = shipped.with_suffix(".csv").read_text().splitlines()
+    assert lines[-1].startswith("200,")
+
+
+def test_the_policy_of_the_package_is_loaded_by_its_name():
+    scenario = {
+        "duration": "5s",
+        "path": {"rate": "48Mbps", "rtt": "40ms", "buffer": "2bdp"},
+        "flow": [{"cca": "kestrel"}],
+    }
+    with pytest.raises(ScenarioError, match="--cca kestrel"):
+        dumbbell.run(scenario)
+    (run,) = dumbbell.run(scenario, cca=["kestrel"])
+    assert run.summary.link.utilization > 0.85

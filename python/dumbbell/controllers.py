@@ -152,10 +152,11 @@ def from_item(item: dict[str, Any]) -> Controller:
     )
 
 
-#: Controllers whose network others have trained, and how to get them.
-_OF_OTHERS = {
+#: Controllers that are policies, and how to get them.
+_POLICIES = {
+    "kestrel": "its policy, which comes with the package: --cca kestrel loads it (docs/kestrel.md)",
     "orca": "its policy file: `dumbbell policy import CHECKPOINT` makes it of the authors' network (docs/policies.md),"
-    " --cca orca.safetensors loads it"
+    " --cca orca.safetensors loads it",
 }
 #: What begins the names of controllers in quinn's interface.
 QUINN = "quinn:"
@@ -182,8 +183,8 @@ def check(name: str, params: Mapping[str, int], at: str, controllers: Mapping[st
     if controllers is None and not params and name in _names():
         return
     controllers = known() if controllers is None else controllers
-    if name not in controllers and name in _OF_OTHERS:
-        raise wrong(f"{at}.cca", name, _OF_OTHERS[name])
+    if name not in controllers and name in _POLICIES:
+        raise wrong(f"{at}.cca", name, _POLICIES[name])
     if name not in controllers:
         there = ", ".join(f'"{n}"' for n in controllers)
         raise wrong(
