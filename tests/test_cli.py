@@ -154,7 +154,7 @@ def test_overrides_change_the_plan_and_stand_in_the_manifest(cli: Any, small: Pa
         ),
         (
             ["new", "pair"],
-            "dumbbell: got pair, wanted a scenario of the gallery: `dumbbell gallery` lists them; did you mean pair-cubic-bbr?\n",
+            "dumbbell: got pair, wanted a scenario of the gallery: `dumbbell gallery` lists them; did you mean pair-cubic-bbr or orca/pairs?\n",
         ),
         (["run", "small.toml", "small.toml"], "dumbbell: FILE: small.toml is given twice\n"),
         (["rn"], 'dumbbell: there is no command "rn"; did you mean "run"?\n'),

@@ -41,7 +41,7 @@ TOPICS = {
     "QUIC": "quic-on-lte quinn-cubic-bbr",
     "Simulator against Linux": "sim-vs-linux kernel/against-cubic kernel/alone kernel/fq-codel kernel/loss kernel/rtts "
     "kernel/shallow kernel/slow",
-    "A controller that was trained": "orca/against-cubic orca/alone orca/latency orca/loss orca/pairs "
+    "A controller that was trained": "held-out orca/against-cubic orca/alone orca/latency orca/loss orca/pairs "
     "orca/steps orca/two",
     "A controller of one's own": "regression-test examples/own-module examples/own-python",
 }
