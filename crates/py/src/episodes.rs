@@ -145,8 +145,8 @@ fn row(world: usize, episode: &mut Episode) -> PyResult<Vec<u8>> {
     Ok(row)
 }
 
-/// A network as Python hands it over: (weights, bias, shift, kind, slope, tanh table) of each layer, thresholds, first.
-type RawLayers = Vec<(Vec<i32>, Vec<i64>, u32, String, i32)>;
+/// A layer as Python hands it over: weights, bias, shift, kind, slope.
+type RawLayer = (Vec<i32>, Vec<i64>, u32, String, i32);
 
 /// A policy whose tables are data; see the stub.
 #[pyclass(frozen)]
@@ -156,19 +156,18 @@ pub struct Policy(cca::Policy);
 impl Policy {
     #[new]
     fn new(
-        layers: RawLayers,
+        layers: Vec<RawLayer>,
         tanh: Vec<i32>,
         thresholds: Vec<i64>,
         first: u32,
     ) -> PyResult<Policy> {
-        let layer =
-            |(weights, bias, shift, kind, slope): (Vec<i32>, Vec<i64>, u32, String, i32)| {
-                let activation = match kind.as_str() {
-                    "tanh" => Activation::Tanh(tanh.clone().into()),
-                    _ => Activation::Leaky(slope),
-                };
-                Layer { weights: weights.into(), bias: bias.into(), shift, activation }
+        let layer = |(weights, bias, shift, kind, slope): RawLayer| {
+            let activation = match kind.as_str() {
+                "tanh" => Activation::Tanh(tanh.clone().into()),
+                _ => Activation::Leaky(slope),
             };
+            Layer { weights: weights.into(), bias: bias.into(), shift, activation }
+        };
         let layers = layers.into_iter().map(layer).collect();
         let policy = cca::Policy::new(layers, thresholds.into(), first);
         policy.map(Policy).map_err(PyValueError::new_err)

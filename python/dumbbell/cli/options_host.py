@@ -8,7 +8,7 @@ from .options_run import add_own
 
 
 def add_cca(cca: argparse.ArgumentParser) -> None:
-    """Of `dumbbell cca`."""
+    """Add the arguments of `dumbbell cca`."""
     actions = cca.add_subparsers(dest="action", metavar="ACTION", required=True)
     listed = actions.add_parser("list", help="list all")
     listed.add_argument("--json", action="store_true", help="print one JSON object per controller and line")
@@ -25,7 +25,7 @@ def add_cca(cca: argparse.ArgumentParser) -> None:
 
 
 def add_kernel(kernel: argparse.ArgumentParser) -> None:
-    """Of `dumbbell kernel`."""
+    """Add the arguments of `dumbbell kernel`."""
     actions = kernel.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="list what can be loaded, the name for sockets, and what is loaded")
     listing.add_argument(
@@ -117,7 +117,7 @@ def _seconds(text: str) -> int:
 
 
 def add_shell(shell: argparse.ArgumentParser) -> None:
-    """Of `dumbbell shell`."""
+    """Add the arguments of `dumbbell shell`."""
     path = shell.add_argument_group("the path")
     runs = shell.add_argument_group("what runs on it, and what is written")
     path.add_argument("--rate", metavar="RATE", help="rate of both directions (12mbit, 12Mbps); default: unlimited")

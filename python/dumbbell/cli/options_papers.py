@@ -8,7 +8,7 @@ from .options_run import add_set, count, share
 
 
 def add_demo(demo: argparse.ArgumentParser) -> None:
-    """Of `dumbbell demo`."""
+    """Add the arguments of `dumbbell demo`."""
     demo.add_argument("--full", action="store_true", help="the paper's ten repetitions instead of one")
     demo.add_argument("--out", metavar="DIR", help="folder for picture and scoreboard (default: results/demo)")
     _add_kept(demo)
@@ -35,7 +35,7 @@ def _factor(text: str) -> float:
 
 
 def add_papers(listed: argparse.ArgumentParser) -> None:
-    """Of `dumbbell papers`."""
+    """Add the arguments of `dumbbell papers`."""
     listed.add_argument(
         "id", metavar="ID", nargs="*",
         help="list the figures of these papers: all, kfoury2020, kfoury2020/fig14a (default: whether the conclusions of"
@@ -45,7 +45,7 @@ def add_papers(listed: argparse.ArgumentParser) -> None:
 
 
 def add_fidelity(fidelity: argparse.ArgumentParser) -> None:
-    """Of `dumbbell fidelity`."""
+    """Add the arguments of `dumbbell fidelity`."""
     fidelity.add_argument("files", nargs="*", metavar="FILE", help="scenarios of your own instead of a set")
     fidelity.add_argument(
         "--set", default="tests", metavar="NAME",
@@ -69,7 +69,7 @@ def add_fidelity(fidelity: argparse.ArgumentParser) -> None:
 
 
 def add_reproduce(reproduce: argparse.ArgumentParser) -> None:
-    """Of `dumbbell reproduce`."""
+    """Add the arguments of `dumbbell reproduce`."""
     reproduce.add_argument(
         "id",
         metavar="ID",

@@ -8,7 +8,7 @@ from .options_run import ON, add_own, add_set, count
 
 
 def add_race(race: argparse.ArgumentParser) -> None:
-    """Of `dumbbell race`."""
+    """Add the arguments of `dumbbell race`."""
     race.add_argument(
         "ccas", nargs="+", metavar="CCA",
         help="controllers: bbr3, 2xbbr for two flows, cubic@10ms for an RTT of its own, or a file: ./tcp_mine.c",

@@ -11,7 +11,7 @@ LATEST = "default: what run, sweep or compare wrote last below ./results"
 
 
 def add_explain(explain: argparse.ArgumentParser) -> None:
-    """Of `dumbbell explain`."""
+    """Add the arguments of `dumbbell explain`."""
     explain.add_argument("dir", nargs="?", metavar="RUN", help=f"folder of a run or of a sweep ({LATEST})")
     explain.add_argument("--run", metavar="RUN", help="which runs of a folder: a name, a number from 0, or all")
     explain.add_argument("--flow", metavar="NAME", help="one [[flow]] table, by its name (default: each)")
@@ -25,7 +25,7 @@ def add_explain(explain: argparse.ArgumentParser) -> None:
 
 
 def add_show(show: argparse.ArgumentParser) -> None:
-    """Of `dumbbell show`."""
+    """Add the arguments of `dumbbell show`."""
     show.add_argument(
         "dirs", nargs="*", metavar="DIR", help=f"folder of a run or of a sweep; several are shown together ({LATEST})"
     )
@@ -67,7 +67,7 @@ def _add_window(command: argparse.ArgumentParser) -> None:
 
 
 def add_report(report: argparse.ArgumentParser) -> None:
-    """Of `dumbbell report`."""
+    """Add the arguments of `dumbbell report`."""
     report.add_argument(
         "dirs",
         nargs="*",
@@ -98,7 +98,7 @@ def _seats(text: str) -> int:
 
 
 def add_serve(serve: argparse.ArgumentParser) -> None:
-    """Of `dumbbell serve`."""
+    """Add the arguments of `dumbbell serve`."""
     serve.add_argument("--port", type=_port, default=0, metavar="N", help="port (default: one that is free)")
     serve.add_argument(
         "--host",
@@ -146,7 +146,7 @@ def add_serve(serve: argparse.ArgumentParser) -> None:
 
 
 def add_export(export: argparse.ArgumentParser) -> None:
-    """Of `dumbbell export`."""
+    """Add the arguments of `dumbbell export`."""
     export.add_argument(
         "format", choices=("perfetto",), help="perfetto: a trace for ui.perfetto.dev (pip install 'dumbbell[perfetto]')"
     )

@@ -37,7 +37,7 @@ def share(text: str) -> int:
 
 
 def add_run(run: argparse.ArgumentParser) -> None:
-    """Of `dumbbell run`."""
+    """Add the arguments of `dumbbell run`."""
     run.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     written = titled(run, WHERE)
     written.add_argument(
@@ -53,7 +53,7 @@ def add_run(run: argparse.ArgumentParser) -> None:
 
 
 def add_compare(compare: argparse.ArgumentParser) -> None:
-    """Of `dumbbell compare`."""
+    """Add the arguments of `dumbbell compare`."""
     compare.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     compare.add_argument(
         "--on",
@@ -65,7 +65,7 @@ def add_compare(compare: argparse.ArgumentParser) -> None:
 
 
 def add_compare_kernels(compare: argparse.ArgumentParser) -> None:
-    """Of `dumbbell uml compare`."""
+    """Add the arguments of `dumbbell uml compare`."""
     compare.add_argument(
         "kernels",
         nargs=2,
@@ -159,7 +159,7 @@ def add_set(command: argparse.ArgumentParser) -> None:
 
 
 def add_check(check: argparse.ArgumentParser) -> None:
-    """Of `dumbbell check`."""
+    """Add the arguments of `dumbbell check`."""
     check.add_argument("files", nargs="+", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     check.add_argument(
         "--on",

@@ -8,7 +8,7 @@ from .options_run import HOW, ON, WHERE, add_jobs, add_own, add_set, count, titl
 
 
 def add_sweep(sweep: argparse.ArgumentParser) -> None:
-    """Of `dumbbell sweep`."""
+    """Add the arguments of `dumbbell sweep`."""
     sweep.add_argument("file", metavar="FILE", help="scenario (TOML), or gallery:NAME")
     _add_axes(sweep.add_argument_group("what varies, besides the lists of the file"))
     _add_repetitions(sweep.add_argument_group("repetitions"))

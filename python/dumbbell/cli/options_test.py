@@ -8,7 +8,7 @@ from .options_run import HOW, ON, add_own, add_set, count, titled
 
 
 def add_test(test: argparse.ArgumentParser) -> None:
-    """Of `dumbbell test`."""
+    """Add the arguments of `dumbbell test`."""
     test.add_argument(
         "files", nargs="*", metavar="FILE|DIR", default=["."],
         help="scenarios with [[expect]] tables, or folders with such files (default: the current folder)",
@@ -39,7 +39,7 @@ def add_test(test: argparse.ArgumentParser) -> None:
 
 
 def add_evaluate(evaluate: argparse.ArgumentParser) -> None:
-    """Of `dumbbell evaluate`."""
+    """Add the arguments of `dumbbell evaluate`."""
     evaluate.add_argument(
         "candidate",
         metavar="CCA",
@@ -52,7 +52,7 @@ def add_evaluate(evaluate: argparse.ArgumentParser) -> None:
 
 
 def add_suite(suite: argparse.ArgumentParser) -> None:
-    """Of `dumbbell suite`."""
+    """Add the arguments of `dumbbell suite`."""
     suite.add_argument(
         "name", metavar="NAME|DIR", nargs="?", help="a suite, or the folder of one's own (default: list them)"
     )

@@ -8,7 +8,7 @@ from .options_run import add_compare_kernels, count
 
 
 def add_uml(uml: argparse.ArgumentParser) -> None:
-    """Of `dumbbell uml`."""
+    """Add the arguments of `dumbbell uml`."""
     actions = uml.add_subparsers(dest="action", metavar="ACTION", required=True)
     build = actions.add_parser("build", help="make a kernel of the distribution's source package; prints its folder")
     build.add_argument(

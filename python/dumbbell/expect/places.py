@@ -149,7 +149,7 @@ class At(NamedTuple):
         return share_of_time(limits_of(run, flow), value.what, start, end)
 
     def _each(self, value: Variable | Counter | Limit, read_one: Callable[[Result, int], float | None]) -> list[Named]:
-        """What is read of each flow."""
+        """A value of each flow that the sentence means, by the function that reads it of one."""
         runs = self._runs(None)
         rows = []
         for flow in self._flows(value.of, runs[0]):

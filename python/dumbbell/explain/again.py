@@ -36,6 +36,6 @@ def again(result: Result, *changes: str) -> Result:
     temporary = Temporary("again")
     folder = Path(temporary.path) / "run"
     backends.run(Request(planned, "sim", manifest.scenario, overrides, own), folder)
-    made = Result(folder)
-    vars(made)["_temporary"] = temporary
-    return made
+    repeated = Result(folder)
+    vars(repeated)["_temporary"] = temporary
+    return repeated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError
@@ -16,9 +17,10 @@ from dumbbell.scenario.declare import build
 from dumbbell.scenario.expect import Expect
 
 from .again import TABLES, again
-from .rules import rules
+from .rules import Rule, rules
 
 if TYPE_CHECKING:
+    from dumbbell.judge.sentence import Value
     from dumbbell.results.load import Result
 
 #: Mechanisms that are told of a flow unless all are asked for.
@@ -73,11 +75,13 @@ def explain(
     if flow is not None and flow not in groups:
         raise ResultError(f'--flow: got "{flow}", wanted one of: {", ".join(groups)}')
     most = len(rules()) if everything else _MOST
-    return [
-        Explained(name, [_proved(run, name, cause) if proves else cause for cause in list(_causes(run, name))[:most]])
-        for name in groups
-        if flow in (None, name)
-    ]
+    repeated: dict[tuple[str, ...], Result | None] = {}
+    explained = []
+    for name in groups if flow is None else [flow]:
+        told = list(islice(_causes(run, name), most))
+        causes = [_proved(run, name, rule, cause, repeated) if proves else cause for rule, cause in told]
+        explained.append(Explained(name, causes))
+    return explained
 
 
 def with_tables(result: Result) -> Result:
@@ -87,11 +91,11 @@ def with_tables(result: Result) -> Result:
     return result if has_all else again(result, *TABLES)
 
 
-def _causes(run: Result, flow: str) -> Iterator[Cause]:
+def _causes(run: Result, flow: str) -> Iterator[tuple[Rule, Cause]]:
     facts = _facts(run)
     for rule in rules():
         if all(_holds(run, flow, _HOLE.sub(lambda hole: facts[hole[1]], text)) for text in rule.when):
-            yield Cause(rule.name, _filled(run, flow, rule.say, facts))
+            yield rule, Cause(rule.name, _filled(run, flow, rule.say, facts))
 
 
 def _facts(run: Result) -> dict[str, str]:
@@ -117,30 +121,33 @@ def _holds(run: Result, flow: str, text: str) -> bool:
 
 def _filled(run: Result, flow: str, text: str, facts: Mapping[str, str]) -> str:
     def fill(hole: re.Match[str]) -> str:
-        return facts[hole[1]] if hole[1] in facts else _shown(run, flow, hole[1])
+        return facts[hole[1]] if hole[1] in facts else shown(*_read(run, flow, hole[1]))
 
     return _HOLE.sub(fill, text)
 
 
-def _shown(run: Result, flow: str, text: str) -> str:
+def _read(run: Result, flow: str, text: str) -> tuple[Value, float]:
+    """A value of the grammar, and its number in the run."""
     read = value(text, of=flow)
-    rows = _at(run, text).rows(read)
-    return shown(read, rows[0].sample.interval.mean)
+    return read, _at(run, text).rows(read)[0].sample.interval.mean
 
 
-def _number(run: Result, flow: str, text: str) -> float:
-    return _at(run, text).rows(value(text, of=flow))[0].sample.interval.mean
-
-
-def _proved(run: Result, flow: str, cause: Cause) -> Cause:
-    rule = next(rule for rule in rules() if rule.name == cause.rule)
+def _proved(run: Result, flow: str, rule: Rule, cause: Cause, repeated: dict[tuple[str, ...], Result | None]) -> Cause:
+    """The cause with its proof, where its rule has one and the run can be made again; `repeated` has such runs by what
+    was changed.
+    """
     if not rule.prove:
         return cause
-    try:
-        other = again(run, *rule.prove)
-    except ResultError:
+    if rule.prove not in repeated:
+        try:
+            repeated[rule.prove] = again(run, *rule.prove)
+        except ResultError:
+            repeated[rule.prove] = None
+    other = repeated[rule.prove]
+    if other is None:
         return cause
-    before, after = (_number(one, flow, rule.moves) for one in (run, other))
-    was, would_be = (_shown(one, flow, rule.moves) for one in (run, other))
+    figure, before = _read(run, flow, rule.moves)
+    _, after = _read(other, flow, rule.moves)
     is_why = abs(after - before) > _MOVED * max(abs(before), abs(after))
-    return cause._replace(proof=Proof(", ".join(rule.prove), rule.moves, was, would_be, is_why))
+    change = ", ".join(rule.prove)
+    return cause._replace(proof=Proof(change, rule.moves, shown(figure, before), shown(figure, after), is_why))

@@ -54,11 +54,11 @@ class OrcaParallelEnv(ParallelEnv[str, np.ndarray, np.ndarray]):  # type: ignore
         self._asking: set[str] = set()
 
     def observation_space(self, agent: str) -> spaces.Space[np.ndarray]:
-        """What an agent may see."""
+        """Space of an agent's observations."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[np.ndarray]:
-        """An agent's actions."""
+        """Space of an agent's actions."""
         return self.action_spaces[agent]
 
     def reset(

@@ -1,4 +1,4 @@
-"""What flows see and get: rows of the engine, observations, rewards, and percentages of actions.
+"""Rows of the engine, and what environments make of them: observations, rewards, and percentages of the window.
 
 A row is what Orca's monitor has seen in one period (cca/orca/controller.h).
 """
@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dumbbell.errors import ScenarioError, show
+from dumbbell.policy import file
+from dumbbell.policy.file import HISTORY
+from dumbbell.policy.network import ACTIVATION_BITS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,10 +22,10 @@ if TYPE_CHECKING:
 
 #: Why a world pauses: a flow asks; it has stopped; it has sent all it had; the run is over.
 ASKED, STOPPED, COMPLETED, OVER = range(4)
-#: Signals of a reading, and how many readings a network is told of, oldest first.
-SIGNALS, HISTORY = 7, 10
+#: Signals of a reading.
+SIGNALS = len(file.SIGNALS)
 #: 1, as signals have it.
-ONE = 1 << 16
+ONE = 1 << ACTIVATION_BITS
 #: A row of `dumbbell._native.Episodes.step`: rates in bytes/s, amounts in bytes, cwnd in segments.
 ROW = np.dtype(
     [
@@ -52,8 +55,8 @@ _RATIO_MOST = 100.0
 
 
 class Observation(NamedTuple):
-    """What agents see of their last `history` rows, oldest first: rows (agents, history) -> (agents, *shape), between
-    `least` and `most`.
+    """An observation: `see` makes an array (agents, *shape), between `least` and `most`, of the last `history` rows of
+    each agent, an array (agents, history), oldest first.
     """
 
     see: Callable[[np.ndarray], Floats]
@@ -64,7 +67,7 @@ class Observation(NamedTuple):
 
 
 Reward = Callable[[np.ndarray], "NDArray[np.float64]"]
-"""What agents get for their last rows, one for each."""
+"""A function of the last row of each agent, an array (agents,), to their rewards, (agents,)."""
 
 
 def _orca(rows: np.ndarray) -> Floats:
@@ -149,7 +152,7 @@ def one(row: np.void) -> np.ndarray:
 
 
 class Histories:
-    """The last rows of so many agents."""
+    """The last rows of each agent."""
 
     def __init__(self, agents: int, length: int) -> None:
         self.rows = np.zeros((agents, length), ROW)

@@ -27,7 +27,7 @@ class OrcaEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         A scenario file, its tables as dictionaries, or a `Scenario`; a path inside Orca's range unless given, whose
         rate, RTT and buffer are drawn.
     draws
-        Keys that are drawn anew for each episode: ``{"path.rate": {"log": ["6Mbps", "192Mbps"]}}``.
+        Keys that are drawn for each episode: ``{"path.rate": {"log": ["6Mbps", "192Mbps"]}}``.
     agent
         Name or controller of the flow that asks.
     observation, reward

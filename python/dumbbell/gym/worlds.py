@@ -40,7 +40,7 @@ _TRIES = 100
 
 
 class Settings:
-    """What an environment is made with: the scenario and its draws, the flows that ask, what they see and get."""
+    """Arguments that all environments take: the scenario and its draws, which flows ask, observation and reward."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Settings:
         self.reward = readings.reward(reward)
 
     def observation_space(self) -> spaces.Box:
-        """What an agent may see."""
+        """Space of an agent's observations."""
         from gymnasium import spaces
 
         seen = self.observation
@@ -65,14 +65,14 @@ class Settings:
 
     @staticmethod
     def action_space() -> spaces.Box:
-        """Its actions: the window becomes floor(100 x 4^action) percent of what it was."""
+        """Space of its actions: the window becomes floor(100 x 4^action) percent of what it was."""
         from gymnasium import spaces
 
         return spaces.Box(-1.0, 1.0, (1,), np.float32)
 
 
 class Worlds:
-    """So many worlds, each with its episode."""
+    """Simulated worlds, each with an episode of its own."""
 
     def __init__(self, count: int, threads: int | None = None) -> None:
         self._engine = _native.Episodes(count, threads or min(count, os.cpu_count() or 1))

@@ -1,3 +1,3 @@
-"""Training of policies: scenarios whose keys are drawn anew for each episode, recipes, and evolution strategies
+"""Training of policies: scenarios whose keys are drawn for each episode, recipes, and evolution strategies
 (docs/policies.md).
 """

@@ -1,4 +1,4 @@
-"""Plans of a scenario whose keys are drawn anew for each episode.
+"""Plans of a scenario whose keys are drawn for each episode.
 
 drawn = Drawn("links.toml", {"path.rate": {"log": ["4Mbps", "300Mbps"]}})
 episode = drawn.episode(np.random.default_rng(1))
