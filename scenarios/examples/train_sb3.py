@@ -13,7 +13,6 @@ from stable_baselines3.common.env_util import make_vec_env
 
 from dumbbell.gym import OrcaEnv
 
-
 links = make_vec_env(OrcaEnv, n_envs=8, seed=1)
 shape = {"net_arch": [32], "log_std_init": -1.5}  # exploration of +-35 % of the window at first
 model = PPO("MlpPolicy", links, n_steps=256, batch_size=256, gamma=0.95, policy_kwargs=shape, seed=1)
