@@ -205,10 +205,23 @@ def gene(text: str, duration_s: float) -> Gene:
         has = ", ".join([*kind.RANGES, *(["@ a time"] if kind.HAS_MOMENT else [])])
         raise wrong(AT, text, f"ranges of: {has}")
     said = dict(zip(kind.RANGES, ranges))
-    fields = [parsed(field, said.get(field) or usual, f"{AT} {text}") for field, usual in kind.RANGES.items()]
+    fields = [_field(field, said.get(field), usual, f"{AT} {text}") for field, usual in kind.RANGES.items()]
     if kind.HAS_MOMENT:
         fields.insert(0, moment(duration_s, ROUND_S, moments, f"{AT} {text}"))
     return kind(text, fields, least, most)
+
+
+def _field(name: str, said: str | None, usual: str, at: str) -> Field:
+    """A field in the bounds that were said, in the measure of the usual ones."""
+    known = parsed(name, usual, at)
+    if not said:
+        return known
+    field = parsed(name, said, at)
+    if bool(field.values) != bool(known.values):
+        raise wrong(at, said, f"{name} as in {usual}")
+    if not field.values:
+        field.low.in_unit_of(known.low, at)
+    return field
 
 
 def _kind(text: str) -> type[Gene] | None:

@@ -34,11 +34,7 @@ class Genome:
 
     def drawn(self, random: np.random.Generator) -> np.ndarray:
         """Coordinates at random, all alike."""
-        return self.snapped(random.random(len(self.steps)))
-
-    def snapped(self, at: np.ndarray) -> np.ndarray:
-        """The nearest coordinates that there are."""
-        return np.array([index(x, step) / (step - 1) if step > 1 else x for x, step in zip(at, self.steps)])
+        return np.array([random.integers(step) / (step - 1) if step > 1 else random.random() for step in self.steps])
 
     def changes(self, at: np.ndarray) -> Changes:
         """The changes at these coordinates."""
