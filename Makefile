@@ -58,7 +58,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-search bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -241,6 +241,9 @@ bench-page: $(STAMPS)/native $(STAMPS)/dev ## How fast the live page is in headl
 
 bench-episodes: $(STAMPS)/native $(STAMPS)/dev ## Steps per second of the environments for training, and of rollouts in the engine
 	$(BIN)/python bench/episodes.py
+
+bench-search: $(STAMPS)/native ## How many candidates `dumbbell search` tries until it is as bad as random search (an hour; SEEDS=10 BUDGET=2000)
+	$(BIN)/python bench/search.py --seeds $(or $(SEEDS),10) --budget $(or $(BUDGET),2000)
 
 bench-papers: $(STAMPS)/native ## How long the papers' full profile takes, from a sample of its runs (10 minutes)
 	$(BIN)/python bench/papers.py --json build/bench-papers.json

@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from dumbbell.searching.search import Asked, Method, search
+from dumbbell.searching.search import Method, search
 
 ONE: dict[str, Any] = {"name": "main", "cca": "reno"}
 PATH = {"rate": "10Mbps", "rtt": "40ms", "buffer": "1bdp"}
@@ -64,8 +64,8 @@ def main() -> None:
         for method, own in curves.items():
             for seed in range(1, given.seeds + 1):
                 with TemporaryDirectory() as folder:
-                    asked = Asked(worst, within, given.budget, seed, method)
-                    found = search(scenario, asked, Path(folder), findings=0)
+                    how = {"budget": given.budget, "seed": seed, "method": method}
+                    found = search(scenario, worst, within=within, out=Path(folder), findings=0, **how)
                 own.append(found.archive.curve)
                 print(f"{method} {seed}: {own[-1][-1]}", file=sys.stderr)
         bests = sorted(curve[-1][1] for curve in curves["random"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from dumbbell.searching.fields import parsed
 from dumbbell.searching.genes import Change
 from dumbbell.searching.genome import Genome
 from dumbbell.searching.optimise import Evolution, Uniform
-from dumbbell.searching.search import Asked, search
+from dumbbell.searching.search import Found, search
 
 BASE: dict[str, Any] = {
     "name": "base",
@@ -25,7 +25,23 @@ BASE: dict[str, Any] = {
     "flow": [{"name": "main", "cca": "reno"}],
     "expect": [{"that": "goodput of main >= 8.5Mbps"}],
 }
+
+
+class Asked(NamedTuple):
+    """A question: what is to be broken, what may change, and how many are tried."""
+
+    worst: str | None
+    within: tuple[str, ...]
+    budget: int = 8
+    seed: int = 1
+
+
 SHREW = Asked("goodput of main >= 8.5Mbps", ("cuts:200ms..2s:1%..15%", "path.buffer=1bdp..4bdp"), budget=120)
+
+
+def searched(scenario: dict[str, Any], asked: Asked, out: Path, **how: Any) -> Found:
+    """Search for what a question asks."""
+    return search(scenario, out=out, **asked._asdict(), **how)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +135,7 @@ def test_ends_that_are_far_apart_are_drawn_by_equal_factors(low, high, middle):
 )
 def test_bounds_that_make_no_sense_are_refused(text, message, tmp_path):
     with pytest.raises(ScenarioError, match=message):
-        search(BASE, Asked(None, (text,), 8), tmp_path / "out")
+        searched(BASE, Asked(None, (text,), 8), tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -136,14 +152,14 @@ def test_bounds_that_make_no_sense_are_refused(text, message, tmp_path):
 )  # fmt: skip
 def test_what_cannot_be_searched_is_refused(changed, asked, message, tmp_path):
     with pytest.raises(ScenarioError, match=message):
-        search({**BASE, **changed}, asked, tmp_path / "out")
+        searched({**BASE, **changed}, asked, tmp_path / "out")
 
 
 @pytest.fixture(scope="module")
 def shrew(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A search for the low-rate attack on Reno."""
     out = tmp_path_factory.mktemp("shrew") / "out"
-    search(BASE, SHREW, out)
+    searched(BASE, SHREW, out)
     return out
 
 
@@ -165,38 +181,38 @@ def test_a_finding_is_a_scenario_whose_expectation_fails(shrew):
 
 
 def test_a_search_is_repeated_to_the_byte(shrew, tmp_path):
-    search(BASE, SHREW, tmp_path / "out", workers=1)
-    search(BASE, SHREW, tmp_path / "again", workers=1)
+    searched(BASE, SHREW, tmp_path / "out", jobs=1)
+    searched(BASE, SHREW, tmp_path / "again", jobs=1)
     for name in ("trials.jsonl", "finding-1.toml", "curve.csv"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
 def test_a_search_goes_on_where_it_was(shrew, tmp_path):
     out = tmp_path / "out"
-    search(BASE, SHREW._replace(budget=40), out, findings=0)
+    searched(BASE, SHREW._replace(budget=40), out, findings=0)
     before = (out / "trials.jsonl").read_text()
-    search(BASE, SHREW, out)
+    searched(BASE, SHREW, out)
     assert (out / "trials.jsonl").read_text().startswith(before)
     assert (out / "finding-1.toml").read_bytes() == (shrew / "finding-1.toml").read_bytes()
 
 
 def test_the_folder_of_another_search_is_left_alone(shrew):
     with pytest.raises(OutError, match="has another search"):
-        search(BASE, SHREW._replace(seed=2), shrew)
+        searched(BASE, SHREW._replace(seed=2), shrew)
     with pytest.raises(OutError, match="is not empty"):
-        search(BASE, SHREW, shrew.parent)
+        searched(BASE, SHREW, shrew.parent)
 
 
 def test_where_nothing_breaks_it_the_nearest_is_told(tmp_path):
     asked = Asked("goodput of main >= 1Mbps", ("path.buffer=1bdp..4bdp",), 16)
-    found = search(BASE, asked, tmp_path / "out")
+    found = searched(BASE, asked, tmp_path / "out")
     assert found.findings == []
     assert "Mbit/s, wanted >= 1 Mbit/s, with path.buffer" in found.nearest
 
 
 def test_a_controller_is_held_against_another_in_the_same_environment(tmp_path):
     asked = Asked("goodput of main >= 0.9 x goodput of main with bbr", ("path.loss=0.0001..0.02",), 30)
-    (one, *_) = search(BASE, asked, tmp_path / "out").findings
+    (one, *_) = searched(BASE, asked, tmp_path / "out").findings
     assert "goodput of main with bbr" in one.small.trial.wanted
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .scenario.qdiscs import Qdisc
     from .scenario.ranges import ranged
     from .scenario.routes import Ack, Link
+    from .searching.search import search
 
     __version__: str
 
@@ -63,6 +64,7 @@ _HOME = {
     "fidelity": (".api", "fidelity"),
     "race": (".api", "race"),
     "reproduce": (".api", "reproduce"),
+    "search": (".searching.search", "search"),
     "sweep": (".api", "sweep"),
     "verify": (".api", "verify"),
     "from_dict": (".scenario.file", "from_dict"),
@@ -77,7 +79,7 @@ __all__ = [
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
     "check", "compare", "evaluate", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load",
-    "metrics", "plan", "plot", "race", "ranged", "reproduce", "run", "sweep", "verify",
+    "metrics", "plan", "plot", "race", "ranged", "reproduce", "run", "search", "sweep", "verify",
 ]  # fmt: skip
 
 

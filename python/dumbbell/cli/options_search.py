@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from dumbbell.searching import BUDGET
+
 from .options_run import HOW, ON, add_own, add_set, count, titled
 
 
@@ -20,7 +22,9 @@ def add_search(search: argparse.ArgumentParser) -> None:
         help="what may change: KEY=A..B, KEY=A,B,C, or outages, rate_steps, rtt_steps, cuts, losses, bursts, rivals,"
         " with their number and ranges: outages=2:20ms..10s@5s..20s (docs/search.md); repeatable",
     )  # fmt: skip
-    search.add_argument("--budget", type=count, metavar="N", default=3000, help="candidates that are tried (3000)")
+    search.add_argument(
+        "--budget", type=count, metavar="N", default=BUDGET, help=f"candidates that are tried ({BUDGET})"
+    )
     search.add_argument("--for", metavar="TIME", dest="limit", help="end the search after this time, such as 10min")
     search.add_argument("--seed", type=count, metavar="N", default=1, help="seed of what is drawn (1)")
     search.add_argument("--findings", type=count, metavar="N", default=3, help="findings that are made small (3)")

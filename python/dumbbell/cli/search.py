@@ -15,7 +15,7 @@ from dumbbell.runs.progress import screen
 from dumbbell.runs.store import Store
 from dumbbell.scenario.own import Own
 from dumbbell.searching import finding
-from dumbbell.searching.search import Asked, search
+from dumbbell.searching.search import search
 
 from .output import note
 from .status import FAILED, INTERRUPTED, OK
@@ -33,13 +33,13 @@ def main(arguments: argparse.Namespace) -> int:
         backends.kind(arguments.on)
         own = Own.load(arguments.cca, on=[arguments.on])
         out = Path(arguments.out or Path("results") / f"search-{_name(arguments.file)}")
-        asked = Asked(arguments.worst, tuple(arguments.within), arguments.budget, arguments.seed, arguments.method)
         shown = _Shown(arguments.budget, is_quiet=arguments.quiet or arguments.json)
         try:
             found = search(
-                arguments.file, asked, out,
-                overrides=tuple(arguments.overrides), own=own, on=arguments.on, workers=arguments.jobs,
-                findings=arguments.findings, limit_s=units.option_s("--for", arguments.limit), tell=shown.tell,
+                arguments.file, arguments.worst, within=arguments.within, out=out, budget=arguments.budget,
+                seed=arguments.seed, method=arguments.method, findings=arguments.findings,
+                limit_s=units.option_s("--for", arguments.limit), overrides=tuple(arguments.overrides), own=own,
+                on=arguments.on, jobs=arguments.jobs, tell=shown.tell,
             )  # fmt: skip
         except KeyboardInterrupt as error:
             shown.clear()

@@ -17,7 +17,7 @@ from dumbbell.scenario.file import Scenario, from_dict
 from dumbbell.scenario.kinds import NAME_LETTERS
 from dumbbell.scenario.source import file_name, located, tables
 
-from . import finding
+from . import BUDGET, finding
 from .archive import Archive, Elite
 from .genome import Genome
 from .optimise import Evolution, Optimiser, Uniform
@@ -38,27 +38,13 @@ Tell = Callable[[Archive], None]
 
 
 class Asked(NamedTuple):
-    """What is searched for.
-
-    Attributes
-    ----------
-    worst
-        A sentence of [[expect]], or the name of an expectation of the scenario; None: the only one that it has.
-    within
-        What may change, each a text as `genes.gene` reads.
-    budget
-        How many candidates are tried.
-    seed
-        Of everything that is drawn; the runs have the scenario's.
-    method
-        ``cma``, or ``random`` for comparison.
-    """
+    """What is searched for; attributes as the parameters of `search`."""
 
     worst: str | None
     within: tuple[str, ...]
-    budget: int = 3000
-    seed: int = 1
-    method: Method = "cma"
+    budget: int
+    seed: int
+    method: Method
 
 
 class Found(NamedTuple):
@@ -84,31 +70,65 @@ class Found(NamedTuple):
 
 def search(
     scenario: AnyScenario,
-    asked: Asked,
-    out: Path,
+    worst: str | None = None,
     *,
+    within: Sequence[str],
+    out: str | Path,
+    budget: int = BUDGET,
+    seed: int = 1,
+    method: Method = "cma",
+    findings: int = 3,
+    limit_s: float | None = None,
     overrides: tuple[str, ...] = (),
     own: Own | None = None,
     on: str = "sim",
-    workers: int | None = None,
-    findings: int = 3,
-    limit_s: float | None = None,
+    jobs: int | None = None,
     tell: Tell = lambda _: None,
 ) -> Found:
-    """Search, and write findings into `out`; one that was interrupted there goes on. Raises ScenarioError for what
-    cannot be searched, OutError where `out` has something else.
+    """Look for the worst case of an expectation inside bounds, and write findings as scenario files (docs/search.md).
+
+    Parameters
+    ----------
+    scenario
+        A `Scenario`, the path of a scenario file, or its tables as nested dictionaries; nothing in it varies.
+    worst
+        A sentence of [[expect]], or the name of an expectation of the scenario; None: the only one that it has.
+    within
+        What may change: ``path.rtt=10ms..100ms``, ``outages=2:20ms..10s``.
+    out
+        Folder for findings and trials; a search that was interrupted there goes on.
+    budget, limit_s
+        How many candidates are tried at most, and for how many seconds.
+    seed
+        Of everything that is drawn; the runs have the scenario's.
+    method
+        ``cma``, or ``random`` for comparison.
+    findings
+        How many are made small.
+    overrides, own, on, jobs
+        Keys such as ``path.rate=10Mbps``, controllers of one's own, the back end, and how many runs go at once.
+    tell
+        Hears of the archive after each batch.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario, the sentence or the bounds make no sense, or no candidate can be judged.
+    OutError
+        `out` has something else.
     """
-    base, name, folder = _base(scenario, asked.worst, overrides)
-    genome = Genome(asked.within, units.span_ns(base["duration"]) / 1e9)
-    bench = Bench(base, genome, folder=folder, name=name, own=own, on=on, workers=workers)
+    asked, out = Asked(worst, tuple(within), budget, seed, method), Path(out)
+    base, name, folder = _base(scenario, worst, overrides)
+    genome = Genome(within, units.span_ns(base["duration"]) / 1e9)
+    bench = Bench(base, genome, folder=folder, name=name, own=own, on=on, workers=jobs)
     out.mkdir(parents=True, exist_ok=True)
     controllers = own.record() if own else []
     _same(out, {"scenario": base, "on": on, **asked._asdict(), "controllers": controllers, "engine": _engine()})
     with bench.written(out / TRIALS):
         until = None if limit_s is None else time.monotonic() + limit_s
-        archive, is_whole = _tried(bench, asked, workers or default_workers(), until, tell)
+        archive, is_whole = _tried(bench, asked, jobs or default_workers(), until, tell)
         _write_curve(out, archive)
-        said = [f"Found by dumbbell search within {', '.join(asked.within)}; seed {asked.seed}, {archive.tried} tried."]
+        said = [f"Found by dumbbell search within {', '.join(within)}; seed {seed}, {archive.tried} tried."]
         made = _findings(bench, archive, findings, said)
     for number, one in enumerate(made, start=1):
         finding.write(out / finding.name(number), one)
