@@ -61,7 +61,7 @@ def searched(scenario: dict[str, Any], asked: Asked, out: Path, **how: Any) -> F
         ("cuts", [["300ms", "10%"]], "loss", {"steps": [["0s", "0%"], ["0.27s", "100%"]], "repeat": "0.3s"}),
         ("losses=3", [[7], [3], [7]], "loss", {"packets": [3, 7]}),
         ("bursts=2", [["8s", 3], ["5s", 20]], "loss",
-         {"windows": [["5s", "8s", "100%", 20], ["8s", "20s", "100%", 3]]}),
+         {"windows": [["5s", "5.2s", "100%", 20], ["8s", "8.2s", "100%", 3]]}),
         ("up.cuts", [["1s", "5%"]], "up", {"loss": {"steps": [["0s", "0%"], ["0.95s", "100%"]], "repeat": "1s"}}),
     ],
 )  # fmt: skip

@@ -21,6 +21,8 @@ from .fields import Field, moment, parsed, seconds, time_text
 AT = "--within"
 #: Times of which events come at multiples: the RTO's least time, and those that controllers and hosts wait.
 ROUND_S = tuple(map(Fraction, ("0.2", "1", "5", "10")))
+#: How long a burst of losses lasts at most.
+_BURST_S = Fraction(1, 5)
 #: Most events of one kind.
 MOST = 64
 
@@ -141,18 +143,20 @@ class Losses(Gene):
 
 
 class Bursts(Gene):
-    """So many packets in a row are lost, from a moment on."""
+    """So many packets in a row are lost, from a moment on; for 0.2 s at most, so that no burst waits for the attempts of
+    a flow that it has silenced.
+    """
 
     RANGES: ClassVar = {"packets": "1..64"}
     HAS_MOMENT = True
 
     def write(self, tables: Tables, changes: Sequence[Change]) -> None:
-        """Write windows, each until the next one or the end of the run."""
+        """Write windows, which end where the next one begins."""
         if not changes:
             return
         sizes = {seconds(change.values[0]): change.values[1] for change in changes}
         times = sorted(sizes)
-        ends = [*times[1:], max(seconds(tables["duration"]), times[-1] + 1)]
+        ends = [min(at + _BURST_S, later) for at, later in zip(times, [*times[1:], times[-1] + 1])]
         windows = [[time_text(at), time_text(end), "100%", sizes[at]] for at, end in zip(times, ends)]
         _lose(tables, self.text, {"windows": windows})
 
