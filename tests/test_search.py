@@ -259,3 +259,8 @@ def test_the_command_prints_findings_and_their_files(cli, tmp_path):
     said = ended.stdout
     assert f"dumbbell test {told['file']}" in said
     assert f"on sim: fails, {told['measured'].rpartition(': ')[2]}" in said
+
+
+@pytest.mark.parametrize("name", ["faster-link", "longer-path", "slower-link"])
+def test_the_worst_cases_of_the_page_are_still_so(name):
+    assert {line.word for line in dumbbell.verify([f"gallery:worst/{name}"])} == {"holds"}
