@@ -143,8 +143,8 @@ class Losses(Gene):
 
 
 class Bursts(Gene):
-    """So many packets in a row are lost, from a moment on; for 0.2 s at most, so that no burst waits for the attempts of
-    a flow that it has silenced.
+    """So many packets in a row are lost, from a moment on; for 0.2 s at most, so that no burst waits for the attempts
+    of a flow that it has silenced.
     """
 
     RANGES: ClassVar = {"packets": "1..64"}
