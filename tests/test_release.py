@@ -18,7 +18,7 @@ def test_the_engine_the_package_and_the_newest_notes_have_the_version_of_cargo_t
     from dumbbell import _native
 
     assert dumbbell.__version__ == _native.version() == VERSION
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    newest = re.search(r"^## ([\d.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest is not None
     assert newest[1] == VERSION
 
