@@ -58,7 +58,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize site package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial notebooks gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize site package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -167,6 +167,9 @@ fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 
 tutorial: $(STAMPS)/native ## Run the commands of docs/tutorial.md and other pages, and write their tables and pictures into them
 	$(BIN)/python tools/tutorial.py
+
+notebooks: $(STAMPS)/native $(STAMPS)/dev ## Run the notebooks of notebooks/, and keep what they print
+	$(BIN)/python tools/notebooks.py
 
 gen: $(STAMPS)/native ## Write what is generated: result and scenario references, JSON Schema
 	cargo run --locked -q -p xtask -- gen

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import contents
-import notebooks
 import reference
 import rewriting
 from mkdocs.structure.files import File, Files
+
+import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 MAP = ROOT / "docs/README.md"
@@ -39,7 +40,7 @@ def on_files(files: Files, config: Any) -> Files:
         reference.COMMANDS: reference.commands(),
         reference.PYTHON: reference.python(),
         contents.CONTROLLERS: contents.controllers(),
-        **notebooks.pages(),
+        **notebooks.pages(LOG.warning),
         STYLE: Path(__file__).with_name("site.css").read_text(encoding="utf-8"),
     }
     for name, content in made.items():

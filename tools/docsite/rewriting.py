@@ -19,10 +19,10 @@ _ITEM = re.compile(r"^ *([-*]|\d+\.) ")
 def relinked(text: str, file: Path, *, complain: Callable[[str], object]) -> str:
     """The text of a file of the repository, with links that hold in the page of the site that shows it.
 
-    Pages of docs/ are linked relatively to docs/ (README.md) or to the file's folder; a folder of pages by its first
-    one; everything else at the repository's address. `complain` is told of links to files that are not there.
+    Pages of the site are linked by where they stand there; a folder of pages by its first one; everything else at the
+    repository's address. `complain` is told of links to files that are not there.
     """
-    here = file.parent if file.is_relative_to(ROOT / "docs") else ROOT / "docs"
+    here = _page_of(file).parent
 
     def there(match: re.Match[str]) -> str:
         target, anchor = match["target"], match["anchor"] or ""
@@ -38,14 +38,21 @@ def relinked(text: str, file: Path, *, complain: Callable[[str], object]) -> str
 
 
 def _address(path: Path, here: Path) -> str:
-    inside = path.relative_to(ROOT).as_posix()
-    if path == ROOT / "README.md":
-        return os.path.relpath(ROOT / "docs/README.md", here)
-    if path.suffix == ".ipynb":
-        return os.path.relpath(ROOT / "docs" / inside, here).removesuffix(".ipynb") + ".md"
-    if not path.is_relative_to(ROOT / "docs"):
-        return f"{REPOSITORY}/{'tree' if path.is_dir() else 'blob'}/main/{inside}"
-    return os.path.relpath(path / "index.md" if path.is_dir() else path, here)
+    if path.is_relative_to(ROOT / "docs") and path.is_dir():
+        path /= "index.md"
+    page = _page_of(path)
+    if page.is_relative_to(ROOT / "docs"):
+        return os.path.relpath(page, here)
+    return f"{REPOSITORY}/{'tree' if path.is_dir() else 'blob'}/main/{path.relative_to(ROOT).as_posix()}"
+
+
+def _page_of(file: Path) -> Path:
+    """Where the site has a file: pages of docs/ as they are, README.md and notebooks among them."""
+    if file == ROOT / "README.md":
+        return ROOT / "docs/README.md"
+    if file.parent == ROOT / "notebooks":
+        return ROOT / "docs/notebooks" / f"{file.stem}.md"
+    return file
 
 
 def spaced(text: str) -> str:
