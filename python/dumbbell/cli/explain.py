@@ -31,16 +31,15 @@ def main(arguments: argparse.Namespace) -> int:
             print(f"{run.folder.name}:")
         for one in said:
             _print(run.folder.name, one, is_json=arguments.json)
+        if said[0].untold and not arguments.json:
+            print(said[0].untold)
     return OK
 
 
 def _print(run: str, said: Explained, *, is_json: bool) -> None:
     if is_json:
-        causes = [
-            {"rule": cause.rule, "text": cause.text, "proof": cause.proof and cause.proof._asdict()}
-            for cause in said.causes
-        ]
-        write_object({"run": run, "flow": said.flow, "causes": causes})
+        causes = [{**cause._asdict(), "proof": cause.proof and cause.proof._asdict()} for cause in said.causes]
+        write_object({"run": run, "flow": said.flow, "causes": causes, "untold": said.untold})
         return
     if not said.causes:
         print(f"{said.flow}: no rule explains what it got.")

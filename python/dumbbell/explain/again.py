@@ -23,7 +23,9 @@ def again(result: Result, *changes: str) -> Result:
     """
     manifest = result.manifest
     if manifest.backend != "sim":
-        raise ResultError(f"{result.folder}: a run of {manifest.backend}, which is not made again; wanted one of sim")
+        raise ResultError(
+            f"{result.folder}: only runs of the simulator are made again, and this is one of {manifest.backend}"
+        )
     overrides = (*manifest.set, *changes)
     try:
         own = Own.load([str(one["file"]) for one in manifest.controllers])

@@ -46,12 +46,14 @@ class Cause(NamedTuple):
     rule: str
     text: str
     proof: Proof | None = None
+    unproved: str = ""
+    """Why a proof that was asked for could not be made; empty else, and where the rule has none."""
 
     @property
     def sentence(self) -> str:
         """The whole sentence, without the flow's name."""
         if self.proof is None:
-            return f"{self.text}."
+            return f"{self.text}; not proved: {self.unproved}." if self.unproved else f"{self.text}."
         proof = self.proof
         what = f"with {proof.change} its {proof.figure} is {proof.after} instead of {proof.before}"
         return f"{self.text}; {what}: that is why." if proof.is_why else f"{self.text}; but {what}: that is not why."
@@ -62,33 +64,57 @@ class Explained(NamedTuple):
 
     flow: str
     causes: list[Cause]
+    untold: str = ""
+    """What cannot be told because the run lacks tables, and why it was not made again with them; empty as a rule."""
 
 
 def explain(
     result: Result, flow: str | None = None, *, proves: bool = False, everything: bool = False
 ) -> list[Explained]:
-    """Explain the flows of a run, or one of them by its name; raises ResultError for a name that none has, and for a
-    run without the tables that cannot be made again.
+    """Explain the flows of a run, or one of them by its name; raises ResultError for a name that none has. Of a run
+    without the tables that cannot be made again it tells what can be told (`Explained.untold`).
     """
-    run = with_tables(result)
+    run, untold = with_tables(result)
     groups = list(run.plan.groups)
     if flow is not None and flow not in groups:
         raise ResultError(f'--flow: got "{flow}", wanted one of: {", ".join(groups)}')
     most = len(rules()) if everything else _MOST
-    repeated: dict[tuple[str, ...], Result | None] = {}
+    repeated: dict[tuple[str, ...], Result | str] = {}
     explained = []
     for name in groups if flow is None else [flow]:
         told = list(islice(_causes(run, name), most))
         causes = [_proved(run, name, rule, cause, repeated) if proves else cause for rule, cause in told]
-        explained.append(Explained(name, causes))
+        explained.append(Explained(name, causes, untold))
     return explained
 
 
-def with_tables(result: Result) -> Result:
-    """The run, or the same one made again with the tables that rules read."""
-    record = result.plan.record
-    has_all = record.events and record.limits and record.samples
-    return result if has_all else again(result, *TABLES)
+def with_tables(result: Result) -> tuple[Result, str]:
+    """The run, or the same one made again with the tables that rules read; where that cannot be, the run as it is, and
+    a line on what is not told of it.
+    """
+    lacks = [name for name in ("events", "limits", "samples") if not getattr(result.plan.record, name)]
+    if not lacks:
+        return result, ""
+    try:
+        run = again(result, *TABLES)
+        if _sent(run) != _sent(result):
+            raise ResultError(
+                f"{result.folder}: made again here it is another run, because another version made it or a file that it"
+                " names has changed"
+            )
+    except ResultError as error:
+        return result, f"It has no {' and '.join(lacks)}, so what only they show is not told: {_why(error, result)}."
+    return run, ""
+
+
+def _sent(run: Result) -> list[tuple[int, int]]:
+    """What every flow sent and delivered: equal in a run and the same one made again."""
+    return [(flow.packets_sent, flow.goodput_bytes) for flow in run.summary.flows]
+
+
+def _why(error: ResultError, run: Result) -> str:
+    """The text of an error about a run, without its folder."""
+    return str(error).removeprefix(f"{run.folder}: ")
 
 
 def _causes(run: Result, flow: str) -> Iterator[tuple[Rule, Cause]]:
@@ -132,20 +158,20 @@ def _read(run: Result, flow: str, text: str) -> tuple[Value, float]:
     return read, _at(run, text).rows(read)[0].sample.interval.mean
 
 
-def _proved(run: Result, flow: str, rule: Rule, cause: Cause, repeated: dict[tuple[str, ...], Result | None]) -> Cause:
-    """The cause with its proof, where its rule has one and the run can be made again; `repeated` has such runs by what
-    was changed.
+def _proved(run: Result, flow: str, rule: Rule, cause: Cause, repeated: dict[tuple[str, ...], Result | str]) -> Cause:
+    """The cause with its proof where its rule has one, or with why it could not be made; `repeated` has the runs made
+    again, or why they were not, by what was changed.
     """
     if not rule.prove:
         return cause
     if rule.prove not in repeated:
         try:
             repeated[rule.prove] = again(run, *rule.prove)
-        except ResultError:
-            repeated[rule.prove] = None
+        except ResultError as error:
+            repeated[rule.prove] = _why(error, run)
     other = repeated[rule.prove]
-    if other is None:
-        return cause
+    if isinstance(other, str):
+        return cause._replace(unproved=other)
     figure, before = _read(run, flow, rule.moves)
     _, after = _read(other, flow, rule.moves)
     is_why = abs(after - before) > _MOVED * max(abs(before), abs(after))
