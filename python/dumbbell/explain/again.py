@@ -31,6 +31,8 @@ def again(result: Result, *changes: str) -> Result:
         own = Own.load([str(one["file"]) for one in manifest.controllers])
         scenario = from_text(manifest.scenario, overrides=overrides, name=manifest.name)
         planned = next(run for run in make.each(scenario, own.known()) if run.position == manifest.position)
+        # `dumbbell compare` lets the simulator imitate iperf3, which no override says.
+        planned.plan["host"] = {**planned.plan["host"], "traffic": manifest.plan.host.traffic}
     except StopIteration:
         raise ResultError(f"{result.folder}: with {', '.join(changes)} its scenario has other runs") from None
     except DumbbellError as error:

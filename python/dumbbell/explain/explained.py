@@ -92,8 +92,8 @@ def with_tables(result: Result) -> tuple[Result, str]:
     """The run, or the same one made again with the tables that rules read; where that cannot be, the run as it is, and
     a line on what is not told of it.
     """
-    lacks = [name for name in ("events", "limits", "samples") if not getattr(result.plan.record, name)]
-    if not lacks:
+    lacking = lacks(result)
+    if not lacking:
         return result, ""
     try:
         run = again(result, *TABLES)
@@ -103,8 +103,13 @@ def with_tables(result: Result) -> tuple[Result, str]:
                 " names has changed"
             )
     except ResultError as error:
-        return result, f"It has no {' and '.join(lacks)}, so what only they show is not told: {_why(error, result)}."
+        return result, f"It has no {' and '.join(lacking)}, so what only they show is not told: {_why(error, result)}."
     return run, ""
+
+
+def lacks(run: Result) -> list[str]:
+    """The tables that rules read and that the run has not got."""
+    return [name for name in ("events", "limits", "samples") if not getattr(run.plan.record, name)]
 
 
 def _sent(run: Result) -> list[tuple[int, int]]:

@@ -1,0 +1,100 @@
+"""What is said of runs where people meet their figures: sentences on all flows of a run, within a bound on the cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from dumbbell.errors import DumbbellError
+
+from .explained import explain, lacks
+
+if TYPE_CHECKING:
+    from dumbbell.results.load import Result
+
+    from .explained import Explained
+
+#: Runs that are explained in one place, and flows that a run may have: each costs some milliseconds.
+RUNS, FLOWS = 8, 256
+#: Seconds that runs may have taken, together, that are made again for tables that they lack.
+AGAIN_S = 10.0
+#: Sentences on one run, and flows that one of them names.
+_SENTENCES, _NAMED = 8, 3
+
+
+class Told(NamedTuple):
+    """What is said of a run.
+
+    Attributes
+    ----------
+    flows
+        Its flows as `explain` has them; none where the run is left out.
+    note
+        Why it is left out, or what cannot be told of it; empty as a rule.
+    """
+
+    flows: list[Explained]
+    note: str = ""
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences of all flows."""
+        return sentences(self.flows)
+
+    def of(self, flow: str) -> list[Explained]:
+        """What is said of one flow."""
+        return [one for one in self.flows if one.flow == flow]
+
+
+class Teller:
+    """Explains one run after the other; what would take too long is left out, and `Told.note` says so."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Told] = {}
+        self._again_s = 0.0
+
+    def tell(self, run: Result) -> Told:
+        """What is said of a run; the same again of one that has been asked about."""
+        key = str(run.folder)
+        if key not in self._told:
+            self._told[key] = self._explained(run)
+        return self._told[key]
+
+    def _explained(self, run: Result) -> Told:
+        if len(self._told) >= RUNS:
+            return self._left_out(run, f"at most {RUNS} runs are explained here")
+        if len(run.plan.flows) > FLOWS:
+            return self._left_out(run, f"it has {len(run.plan.flows)} flows, and at most {FLOWS} are explained here")
+        if lacks(run) and run.manifest.backend == "sim":
+            self._again_s += run.manifest.wall_s
+            if self._again_s > AGAIN_S:
+                what = f"without {' and '.join(lacks(run))} it would be made again, and runs of more than {AGAIN_S:g} s"
+                return self._left_out(run, f"{what} together are not")
+        try:
+            flows = explain(run)
+        except DumbbellError as error:
+            return self._left_out(run, str(error))
+        return Told(flows, flows[0].untold if flows else "")
+
+    def _left_out(self, run: Result, why: str) -> Told:
+        return Told([], f"Not explained: {why}. `dumbbell explain {run.folder}` does.")
+
+
+def sentences(said: Sequence[Explained]) -> list[str]:
+    """Sentences on flows; those of which the same is said share one. The first few: `dumbbell explain` has all."""
+    by_text: dict[str, list[str]] = {}
+    for one in said:
+        for text in [cause.sentence for cause in one.causes] or [""]:
+            by_text.setdefault(text, []).append(one.flow)
+    made = [_sentence(text, flows) for text, flows in by_text.items()]
+    more = len(made) - _SENTENCES
+    return made if more <= 0 else [*made[:_SENTENCES], f"And {more} more, which `dumbbell explain` says."]
+
+
+def _sentence(text: str, flows: Sequence[str]) -> str:
+    more = len(flows) - _NAMED
+    names = [*flows[:_NAMED], *([f"{more} more"] if more > 0 else [])]
+    named = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    if text:
+        return f"{named} {text}" if len(flows) == 1 else f"Each of {named} {text}"
+    return f"{named}: no rule explains what {'it' if len(flows) == 1 else 'they'} got."

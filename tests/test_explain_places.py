@@ -1,0 +1,135 @@
+"""Where people meet what `dumbbell explain` says: in a comparison, after an expectation that fails, in Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dumbbell
+from dumbbell import backends, cli
+from dumbbell.backends import sim
+from dumbbell.explain import told
+from dumbbell.explain.explained import Cause, Explained
+from dumbbell.explain.sides import apart
+from dumbbell.explain.told import Teller, Told, sentences
+from test_compare import register
+
+PATH = {"rate": "100Mbps", "rtt": "40ms", "buffer": "1bdp"}
+SCENARIO = {"name": "case", "duration": "3s", "path": PATH, "flow": [{"name": "main", "cca": "cubic"}]}
+HELD = {**SCENARIO, "host": {"rcvbuf": "64kB"}}
+TEXT = """
+name = "case"
+duration = "8s"
+path = { rate = "100Mbps", rtt = "40ms", buffer = "1bdp" }
+flow = [{ name = "main", cca = "cubic" }]
+"""
+
+
+def of(flow: str, *causes: tuple[str, str]) -> Explained:
+    return Explained(flow, [Cause(rule, text) for rule, text in causes])
+
+
+def test_flows_of_which_the_same_is_said_share_a_sentence():
+    full = ("bottleneck", "had what the bottleneck gives")
+    said = [of("a", ("starved", "had 0.1 of the goodput"), full), of("b", full), of("c"), of("d")]
+    assert sentences(said) == [
+        "a had 0.1 of the goodput.",
+        "Each of a and b had what the bottleneck gives.",
+        "c and d: no rule explains what they got.",
+    ]
+    many = [of(str(i), full) for i in range(9)]
+    assert sentences(many) == ["Each of 0, 1, 2 and 6 more had what the bottleneck gives."]
+    lost = [of(str(i), ("policer", f"lost {i + 1} packets")) for i in range(11)]
+    assert sentences(lost)[7:] == ["7 lost 8 packets.", "And 3 more, which `dumbbell explain` says."]
+
+
+def test_what_costs_too_much_is_left_out_and_says_so(monkeypatch: pytest.MonkeyPatch):
+    runs = dumbbell.run({**SCENARIO, "duration": "1s", "path": {**PATH, "buffer": ["1bdp", "2bdp", "4bdp"]}})
+    monkeypatch.setattr(told, "AGAIN_S", 1.5 * runs[0].manifest.wall_s)
+    monkeypatch.setattr(told, "RUNS", 2)
+    teller = Teller()
+    first, second, third = map(teller.tell, runs)
+    assert first.sentences
+    assert not first.note
+    assert not second.flows
+    assert "without limits it would be made again" in second.note
+    assert f"at most 2 runs are explained here. `dumbbell explain {runs[2].folder}` does." in third.note
+    assert teller.tell(runs[0]) is first
+
+
+def test_sides_are_told_where_their_causes_differ():
+    full, held = ("bottleneck", "had what the bottleneck gives"), ("receive-window", "was held by its window")
+    sides = {"sim": Told([of("a", held, full), of("b", full)]), "uml": Told([of("a", full), of("b", full)])}
+    assert apart(sides, ["a", "b"]) == [
+        "a: on sim it was held by its window; on uml it had what the bottleneck gives.",
+        "b: the same is told on sim and uml, so no rule explains why they differ.",
+    ]
+    nothing = {"sim": Told([of("a", held)]), "uml": Told([of("a")], "It has no limits.")}
+    assert apart(nothing, ["a"]) == [
+        "a: on sim it was held by its window; on uml no rule explains what it got.",
+        "uml: It has no limits.",
+    ]
+    assert apart({"sim": Told([], "Not explained."), "uml": Told([of("a", full)])}, ["a"]) == ["sim: Not explained."]
+
+
+def clamped(request: Any, *given: Any) -> Any:
+    """The simulator as another back end, whose hosts have a small receive buffer."""
+    plan = request.planned.plan
+    host = {**plan["host"], "rcvbuf_bytes": 64_000}
+    return sim.run(request._replace(planned=request.planned._replace(plan={**plan, "host": host})), *given)
+
+
+def compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, *options: str
+) -> str:
+    register(monkeypatch, clamped=clamped)
+    monkeypatch.setitem(
+        backends.KINDS, "clamped", backends.Kind("backends.clamped", is_real_time=True, extra=("limits",))
+    )
+    (tmp_path / "x.toml").write_text(text)
+    cli.main(
+        [
+            "compare",
+            str(tmp_path / "x.toml"),
+            "--on",
+            "sim,clamped",
+            "--out",
+            str(tmp_path / "out"),
+            "--force",
+            *options,
+        ]
+    )
+    return capsys.readouterr().out
+
+
+def test_a_comparison_says_why_the_back_ends_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    text = f"{TEXT}record = {{ limits = true }}\n"
+    (line,) = [one for one in compared(tmp_path, monkeypatch, capsys, text).splitlines() if "why:" in one]
+    on_sim, on_clamped = line.split("; on clamped ")
+    assert on_sim.startswith("  why: main: on sim it had what the bottleneck gives")
+    assert on_clamped.startswith("it was held by the receive window")
+    row = json.loads(compared(tmp_path, monkeypatch, capsys, text, "--json"))
+    assert [f"  why: {one}" for one in row["why"]] == [line]
+
+
+def test_a_run_that_is_not_made_again_says_what_it_cannot_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """The run of the simulator is made again as it was: with the traffic of a back end in real time."""
+    lines = [one for one in compared(tmp_path, monkeypatch, capsys, TEXT).splitlines() if "why:" in one]
+    assert lines[0].startswith("  why: main: on sim it had what the bottleneck gives")
+    assert lines[0].endswith("; on clamped no rule explains what it got.")
+    (line,) = lines[1:]
+    assert line.startswith("  why: clamped: It has no limits, so what only they show is not told: only runs of the sim")
+
+
+def test_back_ends_that_agree_are_not_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    text = TEXT.replace("100Mbps", "5Mbps")
+    assert "why:" not in compared(tmp_path, monkeypatch, capsys, text)
