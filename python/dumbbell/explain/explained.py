@@ -20,6 +20,7 @@ from .again import TABLES, again
 from .rules import Rule, rules
 
 if TYPE_CHECKING:
+    from dumbbell.judge.parse import Part
     from dumbbell.judge.sentence import Value
     from dumbbell.results.load import Result
 
@@ -69,21 +70,24 @@ class Explained(NamedTuple):
 
 
 def explain(
-    result: Result, flow: str | None = None, *, proves: bool = False, everything: bool = False
+    result: Result, flow: str | None = None, *, at: float | None = None, proves: bool = False, everything: bool = False
 ) -> list[Explained]:
-    """Explain the flows of a run, or one of them by its name; raises ResultError for a name that none has. Of a run
-    without the tables that cannot be made again it tells what can be told (`Explained.untold`).
+    """Explain the flows of a run, or one of them by its name; `at` explains the time about a moment, in seconds. Of a
+    run without the tables that cannot be made again it tells what can be told (`Explained.untold`).
+
+    Raises ResultError for a name that none has, and for a moment that is not in the run.
     """
     run, untold = with_tables(result)
-    groups = list(run.plan.groups)
+    groups = run.plan.groups
     if flow is not None and flow not in groups:
         raise ResultError(f'--flow: got "{flow}", wanted one of: {", ".join(groups)}')
     most = len(rules()) if everything else _MOST
     repeated: dict[tuple[str, ...], Result | str] = {}
     explained = []
     for name in groups if flow is None else [flow]:
-        told = list(islice(_causes(run, name), most))
-        causes = [_proved(run, name, rule, cause, repeated) if proves else cause for rule, cause in told]
+        look = Look(run, name, None if at is None else _about(run, groups[name][0], at))
+        told = list(islice(_causes(look), most))
+        causes = [_proved(look, rule, cause, repeated) if proves else cause for rule, cause in told]
         explained.append(Explained(name, causes, untold))
     return explained
 
@@ -122,11 +126,48 @@ def _why(error: ResultError, run: Result) -> str:
     return str(error).removeprefix(f"{run.folder}: ")
 
 
-def _causes(run: Result, flow: str) -> Iterator[tuple[Rule, Cause]]:
-    facts = _facts(run)
+class Look(NamedTuple):
+    """A [[flow]] table of a run, in a part of it, as rules see it."""
+
+    run: Result
+    flow: str
+    part: Part
+
+    def holds(self, text: str) -> bool:
+        """True if the sentence holds for the flow; where it cannot be judged, it does not."""
+        try:
+            judged = sentence(text, of=self.flow, part=self.part).judge(self._at(text))
+        except ScenarioError:  # a state that its controller has not got
+            return False
+        return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
+
+    def read(self, text: str) -> tuple[Value, float]:
+        """A value of the grammar, and its number in the run."""
+        read = value(text, of=self.flow, part=self.part)
+        return read, self._at(text).rows(read)[0].sample.interval.mean
+
+    def filled(self, text: str, facts: Mapping[str, str]) -> str:
+        """A text with the values of this run in place of what is in braces."""
+        return _HOLE.sub(lambda hole: facts[hole[1]] if hole[1] in facts else shown(*self.read(hole[1])), text)
+
+    def _at(self, text: str) -> At:
+        table = build(Expect, {"that": text}, "expect")
+        return At(Asked(table, sentence("jain >= 0"), 0, 0, {}), {(): [self.run]}, self.run.vary)
+
+
+def _about(run: Result, flow: int, at: float) -> tuple[float, float]:
+    """The time about a moment: ten round trips before and after it, and three samples at least."""
+    if not 0 <= at <= run.plan.duration_s:
+        raise ResultError(f"--at: got {at:g} s, wanted a time from 0 to {run.plan.duration_s:g} s")
+    half = max(10 * run.plan.flows[flow].rtt_ns, 3 * run.plan.sample_ns) / 1e9
+    return max(at - half, 0.0), min(at + half, run.plan.duration_s)
+
+
+def _causes(look: Look) -> Iterator[tuple[Rule, Cause]]:
+    facts = _facts(look.run)
     for rule in rules():
-        if all(_holds(run, flow, _HOLE.sub(lambda hole: facts[hole[1]], text)) for text in rule.when):
-            yield rule, Cause(rule.name, _filled(run, flow, rule.say, facts))
+        if all(look.holds(_HOLE.sub(lambda hole: facts[hole[1]], text)) for text in rule.when):
+            yield rule, Cause(rule.name, look.filled(rule.say, facts))
 
 
 def _facts(run: Result) -> dict[str, str]:
@@ -136,34 +177,7 @@ def _facts(run: Result) -> dict[str, str]:
     return {"fair80": f"{0.8 / flows:.6f}", "idle": f"{100 * idle:.0f} % of the time"}
 
 
-def _at(run: Result, text: str) -> At:
-    table = build(Expect, {"that": text}, "expect")
-    return At(Asked(table, sentence("jain >= 0"), 0, 0, {}), {(): [run]}, run.vary)
-
-
-def _holds(run: Result, flow: str, text: str) -> bool:
-    """True if the sentence holds for the flow; where it cannot be judged, it does not."""
-    try:
-        judged = sentence(text, of=flow).judge(_at(run, text))
-    except ScenarioError:  # a state that its controller has not got
-        return False
-    return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
-
-
-def _filled(run: Result, flow: str, text: str, facts: Mapping[str, str]) -> str:
-    def fill(hole: re.Match[str]) -> str:
-        return facts[hole[1]] if hole[1] in facts else shown(*_read(run, flow, hole[1]))
-
-    return _HOLE.sub(fill, text)
-
-
-def _read(run: Result, flow: str, text: str) -> tuple[Value, float]:
-    """A value of the grammar, and its number in the run."""
-    read = value(text, of=flow)
-    return read, _at(run, text).rows(read)[0].sample.interval.mean
-
-
-def _proved(run: Result, flow: str, rule: Rule, cause: Cause, repeated: dict[tuple[str, ...], Result | str]) -> Cause:
+def _proved(look: Look, rule: Rule, cause: Cause, repeated: dict[tuple[str, ...], Result | str]) -> Cause:
     """The cause with its proof where its rule has one, or with why it could not be made; `repeated` has the runs made
     again, or why they were not, by what was changed.
     """
@@ -171,14 +185,14 @@ def _proved(run: Result, flow: str, rule: Rule, cause: Cause, repeated: dict[tup
         return cause
     if rule.prove not in repeated:
         try:
-            repeated[rule.prove] = again(run, *rule.prove)
+            repeated[rule.prove] = again(look.run, *rule.prove)
         except ResultError as error:
-            repeated[rule.prove] = _why(error, run)
+            repeated[rule.prove] = _why(error, look.run)
     other = repeated[rule.prove]
     if isinstance(other, str):
         return cause._replace(unproved=other)
-    figure, before = _read(run, flow, rule.moves)
-    _, after = _read(other, flow, rule.moves)
+    figure, before = look.read(rule.moves)
+    _, after = look._replace(run=other).read(rule.moves)
     is_why = abs(after - before) > _MOVED * max(abs(before), abs(after))
     change = ", ".join(rule.prove)
     return cause._replace(proof=Proof(change, rule.moves, shown(figure, before), shown(figure, after), is_why))

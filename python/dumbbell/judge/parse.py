@@ -55,6 +55,9 @@ from .sentence import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+Part = tuple[float, float] | None
+"""From when to when, in seconds of the run; None for all of it."""
+
 _SIGNS = get_args(Sign)
 _SPLIT = re.compile(r"(>=|<=|==|!=|\+-|±|>|<)")
 _NUMBER = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(%|[A-Za-z][A-Za-z/]*)?")
@@ -78,14 +81,16 @@ COUNTERS = (
 )  # fmt: skip
 
 
-def sentence(text: str, at: str = "that", *, of: str | None = None) -> Sentence:
-    """Read one sentence; `of` is whose figures are that do not say it. Raises ScenarioError that names the key `at`."""
-    return _Reader(text, at, of).whole()
+def sentence(text: str, at: str = "that", *, of: str | None = None, part: Part = None) -> Sentence:
+    """Read one sentence; `of` is whose values are that do not say it, and `part` from when to when, in seconds. Raises
+    ScenarioError that names the key `at`.
+    """
+    return _Reader(text, at, of, part).whole()
 
 
-def value(text: str, at: str = "value", *, of: str | None = None) -> Value:
+def value(text: str, at: str = "value", *, of: str | None = None, part: Part = None) -> Value:
     """Read one value, as sentences have it; raises ScenarioError that names the key `at`."""
-    reader = _Reader(text, at, of)
+    reader = _Reader(text, at, of, part)
     read = reader.value()
     if reader.i < len(reader.words):
         reader.fail(f'nothing more behind "{read}"')
@@ -106,8 +111,8 @@ def _tokens(text: str) -> Iterator[str]:
 class _Reader:
     """One pass over the words of a sentence."""
 
-    def __init__(self, text: str, at: str, of: str | None) -> None:
-        self.text, self.at, self.of = text, at, of
+    def __init__(self, text: str, at: str, of: str | None, part: Part) -> None:
+        self.text, self.at, self.of, self.part = text, at, of, part
         self.words, self.i = list(_tokens(text)), 0
         self.units: set[str] = set()
         """Units of the numbers that a variable is compared with."""
@@ -218,6 +223,19 @@ class _Reader:
         return Ranking(tuple(reading._replace(of=name) for name in names), frozenset(ties), tolerance)
 
     def value(self) -> Value:
+        """The next value, in the part of the run that it says, or else in that of the sentence."""
+        return self.in_part(self.plain_value())
+
+    def in_part(self, value: Value) -> Value:
+        """The value in the part of the sentence, unless it says when itself."""
+        is_at = isinstance(value, Variable) and (value.at_s is not None or value.state is not None)
+        if self.part is None or is_at or not isinstance(value, (Reading, Count, Variable, Limit)):
+            return value
+        if value.start_s is not None or value.end_s is not None:
+            return value
+        return value._replace(start_s=self.part[0], end_s=self.part[1])
+
+    def plain_value(self) -> Value:
         if self.next_is("event"):
             return self.clauses(Count("event", self.one_of("an event", EVENTS)))
         if self.next_is("count"):
