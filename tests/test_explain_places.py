@@ -133,3 +133,67 @@ def test_back_ends_that_agree_are_not_explained(
 ):
     text = TEXT.replace("100Mbps", "5Mbps")
     assert "why:" not in compared(tmp_path, monkeypatch, capsys, text)
+
+
+EXPECT = """
+[[expect]]
+that = "goodput of main >= 20Mbps"
+
+[[expect]]
+that = "share of flow[1] >= 90%"
+
+[[expect]]
+that = "utilization >= 90%"
+
+[[expect]]
+that = "jain >= 0.1"
+"""
+TESTED = f"""
+name = "tested"
+duration = "3s"
+path = {{ rate = "100Mbps", rtt = "40ms", buffer = ["1bdp", "2bdp"] }}
+host = {{ rcvbuf = "64kB" }}
+flow = [{{ name = "main", cca = "cubic" }}, {{ name = "other", cca = "reno" }}]
+{EXPECT}"""
+
+
+def judged(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    (folder / "x.toml").write_text(TESTED)
+    assert cli.main(["test", str(folder / "x.toml"), "--store", str(folder / "store"), *options]) == 1
+    return capsys.readouterr().out
+
+
+def test_an_expectation_that_fails_says_why_of_its_flow_at_its_first_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    lines = [json.loads(line) for line in judged(tmp_path, capsys, "--json").splitlines()]
+    by_name = {
+        name: [one["explained"] for one in lines if one["name"] == name] for name in {one["name"] for one in lines}
+    }
+    main, other = (f"{name} was held by the receive window" for name in ("main", "other"))
+    for name, starts in {
+        "goodput of main >= 20Mbps": [main], "share of flow[1] >= 90%": [other], "utilization >= 90%": [main, other],
+        "jain >= 0.1": [],
+    }.items():  # fmt: skip
+        first, *rest = by_name[name]
+        assert [text[: len(start)] for text, start in zip(first, starts, strict=True)] == starts
+        assert rest == [[]]
+
+
+def test_every_form_of_the_verdicts_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    options = ["--junit", str(tmp_path / "j.xml"), "--summary", str(tmp_path / "s.md"), "--annotate"]
+    text = judged(tmp_path, capsys, *options)
+    why = "main was held by the receive window"
+    assert text.count(f"            why: {why}") == 2  # of its own expectation, and of that of the link
+    assert f"%0A{why}" in text  # the annotation
+    assert (tmp_path / "j.xml").read_text().count(why) == 2
+    assert f"\n  - {why}" in (tmp_path / "s.md").read_text()
+
+
+def test_expectations_whose_runs_would_take_long_again_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(told, "AGAIN_S", 0.0)
+    text = judged(tmp_path, capsys)
+    assert "why: Not explained: without limits it would be made again" in text
+    assert "held by" not in text
