@@ -48,7 +48,7 @@ def test_flows_of_which_the_same_is_said_share_a_sentence():
 
 def test_what_costs_too_much_is_left_out_and_says_so(monkeypatch: pytest.MonkeyPatch):
     runs = dumbbell.run({**SCENARIO, "duration": "1s", "path": {**PATH, "buffer": ["1bdp", "2bdp", "4bdp"]}})
-    monkeypatch.setattr(told, "AGAIN_S", 1.5 * runs[0].manifest.wall_s)
+    monkeypatch.setattr(told, "AGAIN_S", runs[0].manifest.wall_s)
     monkeypatch.setattr(told, "RUNS", 2)
     teller = Teller()
     first, second, third = map(teller.tell, runs)
@@ -197,3 +197,13 @@ def test_expectations_whose_runs_would_take_long_again_say_so(
     text = judged(tmp_path, capsys)
     assert "why: Not explained: without limits it would be made again" in text
     assert "held by" not in text
+
+
+def test_why_is_a_function_whose_answer_prints_as_sentences():
+    (run,) = dumbbell.run(HELD)
+    said = dumbbell.why(run)
+    assert str(said).startswith("main was held by the receive window")
+    assert said._repr_html_() == f"<p>{said}</p>"
+    assert dumbbell.why(run, "main", at=2.0, proves=True).flows[0].causes[0].proof is not None
+    with pytest.raises(dumbbell.ResultError, match="wanted a time from 0 to 3 s"):
+        dumbbell.why(run, at=4.0)

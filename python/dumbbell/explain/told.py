@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import DumbbellError
@@ -41,9 +42,40 @@ class Told(NamedTuple):
         """The sentences of all flows."""
         return sentences(self.flows)
 
+    def __str__(self) -> str:
+        return "\n".join([*self.sentences, *([self.note] if self.note else [])])
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+
     def of(self, flow: str) -> list[Explained]:
         """What is said of one flow."""
         return [one for one in self.flows if one.flow == flow]
+
+
+def why(
+    result: Result, flow: str | None = None, *, at: float | None = None, proves: bool = False, everything: bool = False
+) -> Told:
+    """Say why the flows of a run got what they got (docs/explain.md); `print` shows the sentences.
+
+    Parameters
+    ----------
+    flow
+        The name of a [[flow]] table; all of them unless given.
+    at
+        A moment of the run, in seconds: what was at work about that time, instead of in the whole run.
+    proves
+        Make the run again without each cause, where its rule says how, and say whether it is why.
+    everything
+        All rules that hold, instead of the two that tell most.
+
+    Raises
+    ------
+    ResultError
+        There is no such flow or moment in the run.
+    """
+    flows = explain(result, flow, at=at, proves=proves, everything=everything)
+    return Told(flows, flows[0].untold if flows else "")
 
 
 class Teller:
@@ -71,10 +103,9 @@ class Teller:
                 what = f"without {' and '.join(lacks(run))} it would be made again, and runs of more than {AGAIN_S:g} s"
                 return self._left_out(run, f"{what} together are not")
         try:
-            flows = explain(run)
+            return why(run)
         except DumbbellError as error:
             return self._left_out(run, str(error))
-        return Told(flows, flows[0].untold if flows else "")
 
     def _left_out(self, run: Result, why: str) -> Told:
         return Told([], f"Not explained: {why}. `dumbbell explain {run.folder}` does.")
