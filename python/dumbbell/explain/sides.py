@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from .explained import Cause
-    from .told import Told
+from dumbbell.results.catalogue import figure
+from dumbbell.units import varied_text
 
-#: Flows of which the sides are told.
-_FLOWS = 4
+if TYPE_CHECKING:
+    from dumbbell.judge.change import Change
+    from dumbbell.results.experiment import Key
+    from dumbbell.results.load import Result
+
+    from .explained import Cause
+    from .told import Teller, Told
+
+#: Flows of which the sides are told, and experiments.
+_FLOWS, _EXPERIMENTS = 4, 4
 
 
 def apart(sides: Mapping[str, Told], flows: Iterable[str], *, at: str = "on") -> list[str]:
@@ -40,3 +47,24 @@ def _side(side: str, of_side: list[Cause], causes: Mapping[str, list[Cause]], at
     if not own:
         return f"{at} {side} no rule explains what it got"
     return f"{at} {side} it {' and it '.join(cause.text for cause in own)}"
+
+
+def moved(changes: Sequence[Change], sides: Mapping[str, Mapping[Key, Result]], teller: Teller) -> list[str]:
+    """Lines on the experiments of these changes, from one folder to the other; `sides` has a run of each experiment by
+    the names of the folders.
+    """
+    by_experiment: dict[Key, list[Change]] = {}
+    for change in changes:
+        if all(change.after.experiment in runs for runs in sides.values()):
+            by_experiment.setdefault(change.after.experiment, []).append(change)
+    lines = []
+    for key, own in list(by_experiment.items())[:_EXPERIMENTS]:
+        runs = {name: of_side[key] for name, of_side in sides.items()}
+        groups = list(next(iter(runs.values())).plan.groups)
+        named = {change.after.name for change in own if not figure(change.name).of_run}
+        flows = [group for group in groups if group in named] or groups
+        said = apart({name: teller.tell(run) for name, run in runs.items()}, flows, at="in")
+        where = varied_text(own[0].after.vary) if len(by_experiment) > 1 else ""
+        lines += [f"{where}: {line}" if where else line for line in said]
+    more = len(by_experiment) - _EXPERIMENTS
+    return [*lines, *([f"Of {more} more combinations it is not told why they moved."] if more > 0 else [])]

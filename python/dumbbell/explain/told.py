@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -111,12 +111,14 @@ class Teller:
         return Told([], f"Not explained: {why}. `dumbbell explain {run.folder}` does.")
 
 
-def sentences(said: Sequence[Explained]) -> list[str]:
-    """Sentences on flows; those of which the same is said share one. The first few: `dumbbell explain` has all."""
+def sentences(said: Sequence[Explained], names: Mapping[str, str] | None = None) -> list[str]:
+    """Sentences on flows; those of which the same is said share one. The first few: `dumbbell explain` has all. `names`
+    has other names of flows.
+    """
     by_text: dict[str, list[str]] = {}
     for one in said:
         for text in [cause.sentence for cause in one.causes] or [""]:
-            by_text.setdefault(text, []).append(one.flow)
+            by_text.setdefault(text, []).append((names or {}).get(one.flow, one.flow))
     made = [_sentence(text, flows) for text, flows in by_text.items()]
     more = len(made) - _SENTENCES
     return made if more <= 0 else [*made[:_SENTENCES], f"And {more} more, which `dumbbell explain` says."]
