@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dumbbell import backends
 from dumbbell.backends.request import Request
-from dumbbell.errors import DumbbellError, ResultError
+from dumbbell.errors import DumbbellError, ResultError, ScenarioError
 from dumbbell.plan import make
 from dumbbell.results.load import Result
+from dumbbell.scenario import gallery
 from dumbbell.scenario.file import from_text
 from dumbbell.scenario.own import Own
 from dumbbell.temporary import Temporary
+
+if TYPE_CHECKING:
+    from dumbbell.scenario.file import Scenario
 
 #: What the tables need that rules read.
 TABLES = ("record.events=true", "record.limits=true", "record.samples=true")
@@ -29,7 +35,7 @@ def again(result: Result, *changes: str) -> Result:
     overrides = (*manifest.set, *changes)
     try:
         own = Own.load([str(one["file"]) for one in manifest.controllers])
-        scenario = from_text(manifest.scenario, overrides=overrides, name=manifest.name)
+        scenario = _scenario(manifest.scenario, overrides, manifest.name)
         planned = next(run for run in make.each(scenario, own.known()) if run.position == manifest.position)
         # `dumbbell compare` lets the simulator imitate iperf3, which no override says.
         planned.plan["host"] = {**planned.plan["host"], "traffic": manifest.plan.host.traffic}
@@ -43,3 +49,13 @@ def again(result: Result, *changes: str) -> Result:
     repeated = Result(folder)
     vars(repeated)["_temporary"] = temporary
     return repeated
+
+
+def _scenario(text: str, overrides: tuple[str, ...], name: str) -> Scenario:
+    """The scenario; files that it names are where the command runs, or come with the gallery."""
+    try:
+        return from_text(text, overrides=overrides, name=name)
+    except ScenarioError as error:
+        with suppress(ScenarioError):
+            return from_text(text, overrides=overrides, name=name, folder=gallery.FOLDER)
+        raise error from None

@@ -46,7 +46,7 @@ def _side(side: str, of_side: list[Cause], causes: Mapping[str, list[Cause]], at
     own = [cause for cause in of_side if cause.rule not in common] or of_side
     if not own:
         return f"{at} {side} no rule explains what it got"
-    return f"{at} {side} it {' and it '.join(cause.text for cause in own)}"
+    return f"{at} {side} it {', and it '.join(cause.text for cause in own)}"
 
 
 def moved(changes: Sequence[Change], sides: Mapping[str, Mapping[Key, Result]], teller: Teller) -> list[str]:

@@ -94,21 +94,36 @@ class Teller:
 
     def _explained(self, run: Result) -> Told:
         if len(self._told) >= RUNS:
-            return self._left_out(run, f"at most {RUNS} runs are explained here")
-        if len(run.plan.flows) > FLOWS:
-            return self._left_out(run, f"it has {len(run.plan.flows)} flows, and at most {FLOWS} are explained here")
-        if lacks(run) and run.manifest.backend == "sim":
-            self._again_s += run.manifest.wall_s
-            if self._again_s > AGAIN_S:
-                what = f"without {' and '.join(lacks(run))} it would be made again, and runs of more than {AGAIN_S:g} s"
-                return self._left_out(run, f"{what} together are not")
+            return Told([], left_out(run, f"at most {RUNS} runs are explained here"))
+        self._again_s += again_s(run)
+        if said := refused(run, self._again_s):
+            return Told([], said)
         try:
             return why(run)
         except DumbbellError as error:
-            return self._left_out(run, str(error))
+            return Told([], left_out(run, str(error)))
 
-    def _left_out(self, run: Result, why: str) -> Told:
-        return Told([], f"Not explained: {why}. `dumbbell explain {run.folder}` does.")
+
+def again_s(run: Result) -> float:
+    """Seconds that it takes to make the run again for tables that it lacks: as many as it took; 0 where it is not."""
+    return run.manifest.wall_s if lacks(run) and run.manifest.backend == "sim" else 0.0
+
+
+def refused(run: Result, seconds: float) -> str:
+    """Why it would take too long to explain the run, where runs are made again in so many seconds; empty if not."""
+    if len(run.plan.flows) > FLOWS:
+        return left_out(run, f"it has {len(run.plan.flows)} flows, and at most {FLOWS} are explained here")
+    if seconds > AGAIN_S:
+        what = (
+            f"without {' and '.join(lacks(run))} it would be made again, and runs of more than {AGAIN_S:g} s together"
+        )
+        return left_out(run, f"{what} are not")
+    return ""
+
+
+def left_out(run: Result, why_not: str) -> str:
+    """The note on a run that is not explained."""
+    return f"Not explained: {why_not}. `dumbbell explain {run.folder}` does."
 
 
 def sentences(said: Sequence[Explained], names: Mapping[str, str] | None = None) -> list[str]:
