@@ -36,15 +36,15 @@ def why(gathered: Gathered, kind: str, teller: Teller | None) -> dict[str, Any]:
     if len(firsts) > RUNS:
         told = f"Left out: {len(firsts)} combinations, and at most {RUNS} are explained here."
         return {"cases": [], "notes": [f"{told} {command}"]}
-    names = labels(firsts) if len(firsts) > 1 else [""]
+    called = labels(firsts) if len(firsts) > 1 else [""]
     cases = []
-    for name, run in zip(names, firsts, strict=True):
+    for name, run in zip(called, firsts, strict=True):
         said = teller.tell(run)
-        cases.append({"case": name, "sentences": sentences(said.flows, _names(run)), "note": said.note})
+        cases.append({"case": name, "sentences": sentences(said.flows, names(run)), "note": said.note})
     return {"cases": cases, "notes": list(_notes(gathered))}
 
 
-def _names(run: Result) -> dict[str, str]:
+def names(run: Result) -> dict[str, str]:
     """Flows that have their controller's name, as the page calls them."""
     return {flow.name: look.name(flow.cca) for flow in run.plan.flows if flow.name == flow.cca}
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError, show
-from dumbbell.explain.explained import with_tables
-from dumbbell.explain.told import again_s, left_out, refused, why
+from dumbbell.explain.explained import explain, with_tables
+from dumbbell.explain.told import again_s, left_out, refused, sentences
 from dumbbell.files import only_below
+from dumbbell.report.why import names
 from dumbbell.results.load import load
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
     from .check import Desk
 
-#: The run that was asked about last, by its folder and when it was made.
+#: Runs that are kept: a page has so many on screen.
+_KEPT = 4
+#: Those that were asked about last, by their folder and when they were made.
 _kept: dict[tuple[str, str], tuple[Result, str]] = {}
 
 
@@ -53,7 +56,7 @@ def told(desk: Desk, posted: Mapping[str, Any]) -> dict[str, Any]:
         if said:
             return {"sentences": [], "note": said}
         run, note = _with_tables(runs[number])
-        return {"sentences": why(run, at=at).sentences, "note": note}
+        return {"sentences": sentences(explain(run, at=at), names(run)), "note": note}
 
 
 def _refused(run: Result) -> str:
@@ -66,6 +69,7 @@ def _refused(run: Result) -> str:
 def _with_tables(run: Result) -> tuple[Result, str]:
     key = (str(run.folder), run.manifest.created)
     if key not in _kept:
-        _kept.clear()
+        while len(_kept) >= _KEPT:
+            del _kept[next(iter(_kept))]
         _kept[key] = with_tables(run)
     return _kept[key]
