@@ -12,7 +12,7 @@ from dumbbell.expect.asked import Asked
 from dumbbell.expect.places import At
 from dumbbell.judge import HOLDS
 from dumbbell.judge.parse import sentence, value
-from dumbbell.judge.sentence import shown
+from dumbbell.judge.values import shown
 from dumbbell.scenario.declare import build
 from dumbbell.scenario.expect import Expect
 
@@ -20,8 +20,8 @@ from .again import TABLES, again
 from .rules import Rule, rules
 
 if TYPE_CHECKING:
-    from dumbbell.judge.parse import Part
-    from dumbbell.judge.sentence import Value
+    from dumbbell.judge.parse_values import Part
+    from dumbbell.judge.values import Value
     from dumbbell.results.load import Result
 
 #: Mechanisms that are told of a flow unless all are asked for.

@@ -1,0 +1,85 @@
+"""What a scenario gives the path of a flow: `path WHAT` of sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dumbbell.results import metrics
+from dumbbell.units import FRAME_BYTES, MSS_BYTES
+
+if TYPE_CHECKING:
+    from dumbbell.judge.values import Given
+    from dumbbell.plan.view import FlowView, LinkView
+    from dumbbell.results.load import Result
+
+
+def given(run: Result, flow: int, asked: Given, part: tuple[float, float]) -> float | None:
+    """What `asked` names, rates in bit/s, times in s; None where the path has none."""
+    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
+    end = min(part[1], run.plan.duration_s)
+    if asked.what in ("rate", "capacity", "bdp"):
+        rate = mean_rate(link, part[0], end)
+        if asked.what == "bdp":
+            return rate * planned.rtt_ns / 1e9 / (8 * FRAME_BYTES)
+        return rate * (payload_share(planned) if asked.what == "capacity" else 1.0)
+    limit, policer = link.qdisc.limit, link.policer
+    known: dict[str, float | None] = {
+        "rtt": planned.rtt_ns / 1e9,
+        "rates": math.inf if link.trace is not None else float(len({rate for _, rate in link.course})),
+        "outage": _without_rate(link, part[0], end),
+        "buffer": limit.wire_bytes / FRAME_BYTES if limit else None,
+        "policer_rate": float(policer.rate_bps) if policer else None,
+        "policer_burst": float(policer.burst_bytes) if policer else None,
+        "up_rate": up_rate(run, flow, part[0], end),
+    }
+    return known[asked.what]
+
+
+def busiest(run: Result, flow: int) -> int:
+    """The number of the link of a flow's way that is in use for the largest share of the time; where that is not
+    recorded, the slowest.
+    """
+    name = f"busiest.{flow}"
+    if name not in run.kept:
+        way, links = run.plan.way(flow), run.plan.recorded_links
+        numbers = [i for i, link in enumerate(links) if any(link is one for one in way)] or [0]
+        slowest = min(numbers, key=lambda i: links[i].fastest_bps)
+        use = (
+            {i: metrics.utilization(run, link=i) for i in numbers} if len(numbers) > 1 and run.plan.record.queue else {}
+        )
+        run.kept[name] = max(use, key=lambda i: use[i]) if use else slowest
+    number: int = run.kept[name]
+    return number
+
+
+def mean_rate(link: LinkView, start_s: float, end_s: float) -> float:
+    """The mean rate of a link over a part of the run, bit/s on the wire."""
+    start, end = round(start_s * 1e9), round(end_s * 1e9)
+    return link.bits(start, end) / ((end - start) / 1e9) if end > start else float(link.fastest_bps)
+
+
+def payload_share(flow: FlowView) -> float:
+    """Payload over wire bytes of a flow's full packets."""
+    size = flow.transport.packet_bytes
+    return flow.transport.payload_bytes / size if flow.transport.payload_bytes and size else MSS_BYTES / FRAME_BYTES
+
+
+def up_rate(run: Result, flow: int, start_s: float, end_s: float) -> float | None:
+    """The mean rate of the slowest link of a flow's way back, bit/s; None where it has no link of its own."""
+    planned = run.plan.flows[flow]
+    links = run.plan.links if planned.direction == "up" else run.plan.ack_links
+    back = [links[stage.link] for stage in planned.back if stage.link is not None]
+    return min((mean_rate(link, start_s, end_s) for link in back), default=None)
+
+
+def _without_rate(link: LinkView, start_s: float, end_s: float) -> float:
+    """How long the rate was 0, s; 0 for a trace."""
+    if link.trace is not None:
+        return 0.0
+    repeat = (link.repeat_ns or 0) / 1e9
+    steps = [(at / 1e9, rate) for at, rate in link.course]
+    rounds = math.ceil(end_s / repeat) if repeat else 1
+    changes = [(turn * repeat + at, rate) for turn in range(rounds) for at, rate in steps]
+    ends = [at for at, _ in changes[1:]] + [math.inf]
+    return sum(max(0.0, min(until, end_s) - max(at, start_s)) for (at, rate), until in zip(changes, ends) if not rate)
