@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from dumbbell.results import metrics
 from dumbbell.results.columns import flow_column
+from dumbbell.results.happened import happened
 
 from . import path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dumbbell.judge.values import Derived
     from dumbbell.results.load import Result
 
@@ -17,51 +21,68 @@ if TYPE_CHECKING:
 _ACK_BYTES = 66
 
 Part = tuple[float, float]
+WHOLE = (0.0, math.inf)
 
 
 def derived(run: Result, flow: int, asked: Derived, part: Part) -> float | None:
     """What `asked` names; None where it is not known."""
-    start, stop = active(run, flow, part)
+    start, stop = path.active(run, flow, (part[0], min(part[1], run.plan.duration_s)))
     if stop <= start:
         return None
-    readers = {"fair": _fair, "missed": _missed, "ack_load": _ack_load, "ack_queue": _ack_queue, "spurious": _spurious}
+    readers: dict[str, Callable[[Result, int, Part], float | None]] = {
+        "fair": _fair, "missed": _missed, "cost": _cost, "ack_load": _ack_load, "ack_queue": _ack_queue,
+        "spurious": _spurious, "life": _life, "connect": _connect,
+        "loss_free": _loss_free,
+    }  # fmt: skip
     return readers[asked.what](run, flow, (start, stop))
 
 
-def active(run: Result, flow: int, part: Part) -> Part:
-    """The time of a part of the run in which a flow was there."""
-    start, stop = (float(flow_column(run, name)[flow]) / 1e6 for name in ("start_us", "stop_us"))
-    return max(start, part[0]), min(stop, part[1])
-
-
-def rivals(run: Result, flow: int) -> list[int]:
-    """The flows whose data cross the link that is a flow's bottleneck, itself included."""
-    link = run.plan.recorded_links[path.busiest(run, flow)]
-    return [i for i in range(len(run.plan.flows)) if any(link is one for one in run.plan.way(i))]
-
-
-def _together(run: Result, flow: int, part: Part) -> tuple[float, float]:
-    """What the flows on its bottleneck got in this time, bytes, and how many of them there were on average."""
-    total = count = 0.0
-    for other in rivals(run, flow):
-        start, stop = active(run, other, part)
-        if stop > start:
-            total += metrics.goodput_bytes(run, other, part)
-            count += (stop - start) / (part[1] - part[0])
-    return total, count
+def _together(run: Result, flow: int, part: Part) -> float:
+    """What the flows on its bottleneck got in this time, bytes."""
+    return sum(metrics.goodput_bytes(run, other, part) for other in path.rivals(run, flow))
 
 
 def _fair(run: Result, flow: int, part: Part) -> float | None:
     """What a flow got over an equal part of what all flows on its bottleneck got, while it was there."""
-    total, count = _together(run, flow, part)
-    return metrics.goodput_bytes(run, flow, part) * count / total if total else None
+    total = _together(run, flow, part)
+    return metrics.goodput_bytes(run, flow, part) * path.flows_there(run, flow, part) / total if total else None
+
+
+def _could(run: Result, flow: int, part: Part) -> float:
+    """Payload that an equal part of its bottleneck can carry in a part of the run, bytes."""
+    link, planned = run.plan.recorded_links[path.busiest(run, flow)], run.plan.flows[flow]
+    bits = path.mean_rate(link, *part) * (part[1] - part[0])
+    return bits * path.payload_share(planned) / 8 / max(1.0, path.flows_there(run, flow, part))
 
 
 def _missed(run: Result, flow: int, part: Part) -> float:
     """Payload that an equal part of its bottleneck could have carried, less what the flow got, bytes; at least 0."""
-    link, planned = run.plan.recorded_links[path.busiest(run, flow)], run.plan.flows[flow]
-    could = path.mean_rate(link, *part) * path.payload_share(planned) / 8 * (part[1] - part[0])
-    return max(0.0, could / max(1.0, _together(run, flow, part)[1]) - metrics.goodput_bytes(run, flow, part))
+    return max(0.0, _could(run, flow, part) - metrics.goodput_bytes(run, flow, part))
+
+
+def _cost(run: Result, flow: int, part: Part) -> float | None:
+    """What it missed, over what an equal part could have carried while the flow was there."""
+    could = _could(run, flow, path.active(run, flow, WHOLE))
+    return _missed(run, flow, part) / could if could else None
+
+
+def _life(run: Result, flow: int, _: Part) -> float:
+    """How long the flow was there, s."""
+    start, stop = path.active(run, flow, WHOLE)
+    return min(stop, run.plan.duration_s) - start
+
+
+def _loss_free(run: Result, flow: int, _: Part) -> float:
+    """The part of its time that passed until it first took a packet for lost."""
+    start, stop = path.active(run, flow, WHOLE)
+    losses = happened(run, "loss_detected").inside(flow, start, stop).t_s
+    return float(losses[0] - start) / (stop - start) if losses.size else 1.0
+
+
+def _connect(run: Result, flow: int, _: Part) -> float | None:
+    """Time until the connection was established, s; None where it never was."""
+    start, established = (float(flow_column(run, name)[flow]) / 1e6 for name in ("start_us", "established_us"))
+    return None if math.isnan(established) else established - start
 
 
 def _ack_load(run: Result, flow: int, part: Part) -> float | None:
@@ -71,7 +92,7 @@ def _ack_load(run: Result, flow: int, part: Part) -> float | None:
     rate = path.up_rate(run, flow, *part)
     if not rate or run.plan.flows[flow].transport.kind != "tcp":
         return None
-    start, stop = active(run, flow, (0.0, run.plan.duration_s))
+    start, stop = path.active(run, flow, WHOLE)
     return float(flow_column(run, "acks_sent")[flow]) * 8 * _ACK_BYTES / (rate * (stop - start))
 
 

@@ -18,7 +18,6 @@ from dumbbell.judge.values import (
 )
 from dumbbell.results.happened import happened
 from dumbbell.results.limits import limits_of, share_of_time
-from dumbbell.results.windows import grown
 
 from . import derived, moments, path, sampled, variables
 
@@ -52,11 +51,11 @@ def read(run: Result, flow: int, value: OfFlow, part: Part) -> float | None:
 
 def _counter(run: Result, flow: int, value: Counter, part: Part) -> float | None:
     whole: float | None = run.flows[value.name][flow].as_py()
-    there = derived.active(run, flow, (0.0, float("inf")))
+    there = path.active(run, flow, derived.WHOLE)
     if part[0] <= there[0] and part[1] >= there[1]:
         return whole
     if value.name == "segs_sent":
-        return grown(run, [flow], "segs_sent", "segs_sent", part)
+        return sampled.growth(run, flow, "segs_sent", part)
     if value.name == "recoveries":
         return float(happened(run, "ca_state", "Recovery").inside(flow, *part).t_s.size)
     if value.name in _EVENTS:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from dumbbell.results import metrics
+from dumbbell.results.columns import flow_column
 from dumbbell.units import FRAME_BYTES, MSS_BYTES
 
 if TYPE_CHECKING:
@@ -13,27 +14,77 @@ if TYPE_CHECKING:
     from dumbbell.plan.view import FlowView, LinkView
     from dumbbell.results.load import Result
 
+Part = tuple[float, float]
 
-def given(run: Result, flow: int, asked: Given, part: tuple[float, float]) -> float | None:
+
+def given(run: Result, flow: int, asked: Given, part: Part) -> float | None:
     """What `asked` names, rates in bit/s, times in s; None where the path has none."""
-    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
     end = min(part[1], run.plan.duration_s)
-    if asked.what in ("rate", "capacity", "bdp"):
-        rate = mean_rate(link, part[0], end)
-        if asked.what == "bdp":
-            return rate * planned.rtt_ns / 1e9 / (8 * FRAME_BYTES)
-        return rate * (payload_share(planned) if asked.what == "capacity" else 1.0)
-    limit, policer = link.qdisc.limit, link.policer
-    known: dict[str, float | None] = {
-        "rtt": planned.rtt_ns / 1e9,
-        "rates": math.inf if link.trace is not None else float(len({rate for _, rate in link.course})),
-        "outage": _without_rate(link, part[0], end),
-        "buffer": limit.wire_bytes / FRAME_BYTES if limit else None,
-        "policer_rate": float(policer.rate_bps) if policer else None,
-        "policer_burst": float(policer.burst_bytes) if policer else None,
-        "up_rate": up_rate(run, flow, part[0], end),
+    for of in (_rates, _delays, _others):
+        known = of(run, flow, (part[0], end))
+        if asked.what in known:
+            return known[asked.what]
+    return None
+
+
+def _rates(run: Result, flow: int, part: Part) -> dict[str, float | None]:
+    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
+    rate = mean_rate(link, *part)
+    capacity, flows = rate * payload_share(planned), max(1.0, flows_there(run, flow, part))
+    bdp = rate * planned.rtt_ns / 1e9 / (8 * FRAME_BYTES)
+    return {
+        "rate": rate,
+        "top_rate": float(link.fastest_bps),
+        "capacity": capacity,
+        "share": capacity / flows,
+        "up_rate": up_rate(run, flow, *part),
+        "policer_rate": float(link.policer.rate_bps) if link.policer else None,
+        "bdp": bdp,
+        "bdp_share": bdp / flows,
+        "rates": math.inf if link.trace is not None else float(len({step for _, step in link.course})),
     }
-    return known[asked.what]
+
+
+def _delays(run: Result, flow: int, part: Part) -> dict[str, float | None]:
+    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
+    rtt, rate = planned.rtt_ns / 1e9, mean_rate(link, *part)
+    delays = [stage.steps for stage in (*planned.forward, *planned.back) if stage.kind == "delay"]
+    return {
+        "rtt": rtt,
+        "packet_rtt": rtt + (8 * FRAME_BYTES / rate if rate else 0.0),
+        "rtts": float(max((len({step for _, step in steps}) for steps in delays), default=1) or 1),
+        "outage": _without_rate(link, *part),
+    }
+
+
+def _others(run: Result, flow: int, part: Part) -> dict[str, float | None]:
+    link = run.plan.recorded_links[busiest(run, flow)]
+    limit, policer = link.qdisc.limit, link.policer
+    return {
+        "buffer": limit.wire_bytes / FRAME_BYTES if limit else None,
+        "policer_burst": float(policer.burst_bytes) if policer else None,
+        "flows": flows_there(run, flow, part),
+        "ack_parts": float(sum(stage.kind in ("thin", "aggregate") for stage in run.plan.flows[flow].back)),
+        "up_flows": float(sum(one.direction != run.plan.flows[flow].direction for one in run.plan.flows)),
+    }
+
+
+def active(run: Result, flow: int, part: Part) -> Part:
+    """The time of a part of the run in which a flow was there."""
+    start, stop = (float(flow_column(run, name)[flow]) for name in ("start_us", "stop_us"))
+    return max(start / 1e6, part[0]), min((stop + 1) / 1e6, part[1])  # events have parts of a microsecond
+
+
+def rivals(run: Result, flow: int) -> list[int]:
+    """The flows whose data cross the link that is a flow's bottleneck, itself included."""
+    link = run.plan.recorded_links[busiest(run, flow)]
+    return [i for i in range(len(run.plan.flows)) if any(link is one for one in run.plan.way(i))]
+
+
+def flows_there(run: Result, flow: int, part: Part) -> float:
+    """How many flows were on its bottleneck, on average over a part of the run."""
+    lengths = [stop - start for other in rivals(run, flow) for start, stop in (active(run, other, part),)]
+    return sum(max(0.0, length) for length in lengths) / (part[1] - part[0]) if part[1] > part[0] else 1.0
 
 
 def busiest(run: Result, flow: int) -> int:

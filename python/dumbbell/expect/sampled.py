@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dumbbell import controllers
 from dumbbell.judge.values import Given
 from dumbbell.results.columns import QUEUE_STATES, SAMPLE_WORDS, queue_column, sample_column, unit_of
 from dumbbell.results.happened import happened
@@ -57,12 +58,22 @@ def gap(run: Result, flow: int, asked: Gap, part: tuple[float, float]) -> tuple[
     return float(t[starts[longest]]), float(t[ends[longest]])
 
 
+def growth(run: Result, flow: int, column: str, part: tuple[float, float]) -> float | None:
+    """By how much a count grew from the first sample in a part of the run to the last; None without samples there."""
+    t, count = sample_column(run, flow, "t_us") / 1e6, sample_column(run, flow, column)
+    inside = count[(t >= part[0]) & (t <= part[1])]
+    return float(inside[-1] - inside[0]) if inside.size else None
+
+
 def reduction(run: Result, flow: int, asked: Reduction, part: tuple[float, float]) -> float | None:
-    """The median over events by how much the window fell in two round trips; events that soon follow another are of
-    that one's. None without such events.
+    """The median over events by how much the window fell in two round trips; events that soon follow another are that
+    one's. None without such events, and for marks of a controller that answers to their number.
     """
     import numpy as np
 
+    controller = controllers.known().get(run.plan.flows[flow].cca)
+    if asked.kind == "ecn_mark" and controller is not None and controller.needs_marks:
+        return None
     t, cwnd = sample_column(run, flow, "t_us") / 1e6, sample_column(run, flow, "cwnd")
     times = happened(run, asked.kind).inside(flow, *part).t_s
     if not t.size or not times.size:
@@ -88,8 +99,9 @@ def _holds(run: Result, flow: int, test: Test, t: Column, part: tuple[float, flo
     left = _column(run, flow, test.column, t)
     right: Any
     if test.column in SAMPLE_WORDS:
-        right = test.right
-    elif isinstance(test.right, Given):
+        is_one = np.isin(left, str(test.right).split("|"))
+        return is_one if test.sign == "==" else ~is_one
+    if isinstance(test.right, Given):
         given = path.given(run, flow, test.right, part)
         right = np.nan if given is None else test.factor * given / unit_of(test.column)[1]
     elif isinstance(test.right, str):

@@ -154,6 +154,8 @@ class ValueReader(Words):
         column = self.one_of("a column of the samples or the queue", (*SAMPLE_NUMBERS, *SAMPLE_WORDS, *QUEUE_STATES))
         sign, factor = self.sign(), 1.0
         if column in SAMPLE_WORDS:
+            if sign not in ("==", "!="):
+                self.fail(f"== or != behind {column}")
             return Test(column, sign, factor, self.take("a word"))
         if self.is_number():
             number, unit = self.number()
@@ -181,7 +183,8 @@ class ValueReader(Words):
         self.units.clear()
         is_sample = source == "sample"
         name = self.one_of("a column", SAMPLE_NUMBERS) if is_sample else self.take("a variable, such as max_bw")
-        value = self.clauses(Variable(name, pick, source=source))  # type: ignore[arg-type]
+        unit = unit_of(name)[0] if is_sample else ""
+        value = self.clauses(Variable(name, pick, unit=unit, source=source))  # type: ignore[arg-type]
         assert isinstance(value, Variable)
         if not self.next_is("at"):
             return value

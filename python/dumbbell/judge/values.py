@@ -181,8 +181,11 @@ class Given(NamedTuple):
 
 #: What `path WHAT` may be, each with its dimension.
 GIVEN = {
-    "rate": "bit/s", "capacity": "bit/s", "up_rate": "bit/s", "policer_rate": "bit/s", "policer_burst": "bytes",
-    "rtt": "s", "jitter": "s", "outage": "s", "bdp": "segments", "buffer": "segments", "rates": "count",
+    "rate": "bit/s", "top_rate": "bit/s", "capacity": "bit/s", "share": "bit/s", "up_rate": "bit/s",
+    "policer_rate": "bit/s", "policer_burst": "bytes", "rtt": "s", "packet_rtt": "s", "outage": "s", "bdp": "segments",
+    "bdp_share": "segments",
+    "buffer": "segments", "rates": "count", "rtts": "count", "flows": "count", "up_flows": "count",
+    "ack_parts": "count",
 }  # fmt: skip
 
 
@@ -199,7 +202,10 @@ class Derived(NamedTuple):
 
 
 #: What `derived WHAT` may be, each with its dimension.
-DERIVED = {"fair": "share", "ack_load": "share", "ack_queue": "s", "spurious": "share", "missed": "bytes"}
+DERIVED = {
+    "fair": "share", "cost": "share", "ack_load": "share", "spurious": "share", "ack_queue": "s", "life": "s",
+    "connect": "s", "loss_free": "share", "missed": "bytes",
+}  # fmt: skip
 
 
 class Test(NamedTuple):
