@@ -32,7 +32,7 @@ def derived(run: Result, flow: int, asked: Derived, part: Part) -> float | None:
     readers: dict[str, Callable[[Result, int, Part], float | None]] = {
         "fair": _fair, "missed": _missed, "cost": _cost, "ack_load": _ack_load, "ack_queue": _ack_queue,
         "spurious": _spurious, "life": _life, "connect": _connect,
-        "loss_free": _loss_free,
+        "loss_free": _loss_free, "idle": _idle,
     }  # fmt: skip
     return readers[asked.what](run, flow, (start, stop))
 
@@ -70,6 +70,11 @@ def _life(run: Result, flow: int, _: Part) -> float:
     """How long the flow was there, s."""
     start, stop = path.active(run, flow, WHOLE)
     return min(stop, run.plan.duration_s) - start
+
+
+def _idle(run: Result, flow: int, part: Part) -> float:
+    """The part of what its bottleneck can carry that nobody used."""
+    return max(0.0, 1.0 - metrics.utilization(run, part, link=path.busiest(run, flow)))
 
 
 def _loss_free(run: Result, flow: int, _: Part) -> float:

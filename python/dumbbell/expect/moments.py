@@ -27,8 +27,9 @@ def moment(run: Result, flow: int, asked: Moment, part: Part) -> float | None:
 
 
 def span(run: Result, flow: int, value: Value, part: Part) -> Part | None:
-    """From when to when a value is about something: the longest stay or gap, from the first event to the last, from
-    where a limit first held until it last did; None where that never happened, or where a value has no such time.
+    """From when to when a value is about something: the longest or first stay, the longest gap, from the first event to
+    the last, from where a limit first held until it last did; None where that never happened, or where a value has no
+    such time.
     """
     if isinstance(value, Gap):
         return sampled.gap(run, flow, value, part)
@@ -36,6 +37,8 @@ def span(run: Result, flow: int, value: Value, part: Part) -> Part | None:
         return sampled.span(run, flow, value, part)
     if isinstance(value, Stay):
         spans = _spans(run, flow, "state", value.state, part)
+        if value.which == "first":
+            return spans[0] if spans else None
         return max(spans, key=lambda one: one[1] - one[0], default=None)
     if isinstance(value, (Count, Limit)):
         what, kind = ("limit", value.what) if isinstance(value, Limit) else (value.what, value.kind)

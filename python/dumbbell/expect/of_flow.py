@@ -51,7 +51,7 @@ def read(run: Result, flow: int, value: OfFlow, part: Part) -> float | None:
 
 def _counter(run: Result, flow: int, value: Counter, part: Part) -> float | None:
     whole: float | None = run.flows[value.name][flow].as_py()
-    there = path.active(run, flow, derived.WHOLE)
+    there = path.active(run, flow, (0.0, run.plan.duration_s))
     if part[0] <= there[0] and part[1] >= there[1]:
         return whole
     if value.name == "segs_sent":

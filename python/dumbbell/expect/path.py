@@ -53,19 +53,22 @@ def _delays(run: Result, flow: int, part: Part) -> dict[str, float | None]:
         "rtt": rtt,
         "packet_rtt": rtt + (8 * FRAME_BYTES / rate if rate else 0.0),
         "rtts": float(max((len({step for _, step in steps}) for steps in delays), default=1) or 1),
-        "outage": _without_rate(link, *part),
+        "outage": _without_rate(link, part),
+        "back": max((until for _, until in _outages(link, part[1]) if until <= part[1]), default=None),
     }
 
 
 def _others(run: Result, flow: int, part: Part) -> dict[str, float | None]:
-    link = run.plan.recorded_links[busiest(run, flow)]
+    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
     limit, policer = link.qdisc.limit, link.policer
     return {
         "buffer": limit.wire_bytes / FRAME_BYTES if limit else None,
         "policer_burst": float(policer.burst_bytes) if policer else None,
         "flows": flows_there(run, flow, part),
-        "ack_parts": float(sum(stage.kind in ("thin", "aggregate") for stage in run.plan.flows[flow].back)),
-        "up_flows": float(sum(one.direction != run.plan.flows[flow].direction for one in run.plan.flows)),
+        "max_rate": None if planned.max_rate_bps is None else float(planned.max_rate_bps),
+        "alike": float(sum(one.table == planned.table for one in run.plan.flows)),
+        "ack_parts": float(sum(stage.kind in ("thin", "aggregate") for stage in planned.back)),
+        "up_flows": float(sum(one.direction != planned.direction for one in run.plan.flows)),
     }
 
 
@@ -124,13 +127,17 @@ def up_rate(run: Result, flow: int, start_s: float, end_s: float) -> float | Non
     return min((mean_rate(link, start_s, end_s) for link in back), default=None)
 
 
-def _without_rate(link: LinkView, start_s: float, end_s: float) -> float:
-    """How long the rate was 0, s; 0 for a trace."""
+def _outages(link: LinkView, end_s: float) -> list[Part]:
+    """The times at which the rate is 0, until `end_s`; none of a trace."""
     if link.trace is not None:
-        return 0.0
+        return []
     repeat = (link.repeat_ns or 0) / 1e9
-    steps = [(at / 1e9, rate) for at, rate in link.course]
     rounds = math.ceil(end_s / repeat) if repeat else 1
-    changes = [(turn * repeat + at, rate) for turn in range(rounds) for at, rate in steps]
+    changes = [(turn * repeat + at / 1e9, rate) for turn in range(rounds) for at, rate in link.course]
     ends = [at for at, _ in changes[1:]] + [math.inf]
-    return sum(max(0.0, min(until, end_s) - max(at, start_s)) for (at, rate), until in zip(changes, ends) if not rate)
+    return [(at, until) for (at, rate), until in zip(changes, ends) if not rate and at < end_s]
+
+
+def _without_rate(link: LinkView, part: Part) -> float:
+    """How long the rate was 0, s."""
+    return sum(max(0.0, min(until, part[1]) - max(at, part[0])) for at, until in _outages(link, part[1]))

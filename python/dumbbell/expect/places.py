@@ -190,6 +190,8 @@ class At(NamedTuple):
             start, end = _ends(self._part(value, run))
             own = [stay for own in stays.values() for stay in own if stay[0] == state]
             lengths = [until - since for _, since, until in own if since <= end and until >= start]
+            if value.which == "first":
+                return lengths[0] if lengths else None
             return (min if value.shortest else max)(lengths, default=None)
         return max(_delay(own, value) for own in stays.values())
 

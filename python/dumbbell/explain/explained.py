@@ -78,9 +78,10 @@ def _table(run: Result, name: str, at: float | None, repeated: Repeated | None, 
         if not everything and (rule.aside or rule.name in hidden or len(causes) == _MOST):
             continue
         hidden |= set(rule.hides)
-        look = next(one for one in looks if one.number == there[0].number)
-        proof = None if repeated is None else proved(look, there[0], rule, repeated)
-        causes.append(Cause(rule.name, there[0].filled(rule.say) + _how_many(run, looks, there), proof))
+        one = there[len(there) // 2]
+        look = next(look for look in looks if look.number == one.number)
+        proof = None if repeated is None else proved(look, one, rule, repeated)
+        causes.append(Cause(rule.name, one.filled(rule.say) + _how_many(run, looks, there, one), proof))
     return Explained(name, causes, part)
 
 
@@ -112,9 +113,9 @@ def _holding(looks: Sequence[Look]) -> Iterator[tuple[Rule, list[Look]]]:
             yield rule, there
 
 
-def _how_many(run: Result, looks: Sequence[Look], there: Sequence[Look]) -> str:
+def _how_many(run: Result, looks: Sequence[Look], there: Sequence[Look], one: Look) -> str:
     if len(looks) == 1:
         return ""
     of = len(run.plan.groups[looks[0].flow])
     seen = f", of {of}" if of > len(looks) else ""
-    return f" (flow {there[0].number}; so do {len(there)} of {len(looks)} flows{seen})"
+    return f" (flow {one.number}; so do {len(there)} of {len(looks)} flows{seen})"

@@ -12,9 +12,8 @@ from dumbbell.expect.asked import Asked
 from dumbbell.expect.places import At
 from dumbbell.judge import HOLDS
 from dumbbell.judge.parse import sentence, value
-from dumbbell.judge.values import Count, Counter, Reading, shown
+from dumbbell.judge.values import Count, Counter, Moment, Reading, dimension, shown
 from dumbbell.results import metrics
-from dumbbell.results.catalogue import figure
 from dumbbell.scenario.declare import build
 from dumbbell.scenario.expect import Expect
 
@@ -24,7 +23,16 @@ if TYPE_CHECKING:
 
     from .rules import Rule
 
+#: Fractions that sentences have in percent.
+_IN_PERCENT = ("utilization", "share")
+#: Below what a number is said in a smaller unit, how many of that are in one, and its name.
+_SMALLER = {"s": (1.0, 1e3, "ms"), "bytes": (1e6, 1e-3, "kB"), "bit/s": (1e6, 1e-3, "kbit/s")}
 _HOLE = re.compile(r"\{([^{}]+)\}")
+
+
+def _head_start(ns: int) -> str:
+    """By how much another flow began earlier, for the end of a sentence."""
+    return f", and began {ns / 1e9:.3g} s earlier" if ns > 0 else ""
 
 
 class Look:
@@ -84,10 +92,15 @@ class Look:
 
     def _shown(self, text: str) -> str:
         read, number = self.read(text)
-        if isinstance(read, Reading) and figure(read.figure).is_fraction:
+        if isinstance(read, (Count, Counter)):
+            return f"{number:.0f}"
+        if isinstance(read, Reading) and read.figure.partition("@")[0] in _IN_PERCENT:
             return f"{100 * number:.3g} %"
-        is_whole = isinstance(read, (Count, Counter))
-        return shown(read, number if is_whole else float(f"{number:.3g}"))
+        counted, size = dimension(read)
+        if counted in _SMALLER and not isinstance(read, Moment) and abs(number * size) < _SMALLER[counted][0]:
+            below, unit = _SMALLER[counted][1:]
+            return f"{number * size * below:.3g} {unit}"
+        return shown(read, float(f"{number:.3g}"))
 
     @cached_property
     def facts(self) -> dict[str, str]:
@@ -112,6 +125,7 @@ class Look:
             facts |= {
                 "rival": f'"{other.name}"',
                 "rival_name": other.name,
+                "head_start": _head_start(planned.start_ns - other.start_ns),
                 "rival_cca": other.cca or other.transport.kind.upper(),
                 "rival_table": str(other.table),
             }

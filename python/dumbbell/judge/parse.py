@@ -193,7 +193,7 @@ class _Reader(ValueReader):
 
 def _each(value: Value, sign: Sign) -> Value:
     """The value whose row decides for all: of stays that must be long, the shortest."""
-    if not isinstance(value, Stay) or value.is_longest:
+    if not isinstance(value, Stay) or value.which != "each":
         return value
     return value._replace(shortest=sign.startswith(">"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from dumbbell import units
 from dumbbell.errors import wrong
@@ -112,7 +112,10 @@ class ValueReader(Words):
         return self.variable(pick)
 
     def moment(self, edge: str) -> Value:
-        """When something first began, or last ended."""
+        """When something first began, or last ended; or the first stay in a state."""
+        if edge == "first" and self.next_is("stay"):
+            self.expect("in")
+            return self.clauses(Stay(self.take("a state, such as PROBE_RTT"), which="first"))
         if self.next_is("event"):
             return self.clauses(Moment(edge, "event", self.one_of("an event", EVENTS)))  # type: ignore[arg-type]
         if self.next_is("limit"):
@@ -131,7 +134,8 @@ class ValueReader(Words):
         if is_longest or self.words[self.i : self.i + 1] == ["stay"]:
             self.expect("stay")
             self.expect("in")
-            return self.clauses(Stay(self.take("a state, such as PROBE_RTT"), is_longest=is_longest))
+            which: Literal["longest", "each"] = "longest" if is_longest else "each"
+            return self.clauses(Stay(self.take("a state, such as PROBE_RTT"), which=which))
         if self.next_is("state"):
             state = self.take("a state, such as PROBE_RTT")
             entered = self.clauses(Count("state", state))

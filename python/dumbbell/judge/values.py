@@ -90,19 +90,19 @@ class Delay(NamedTuple):
 
 
 class Stay(NamedTuple):
-    """How long the controller stays in a state: the longest time, or the shortest; `is_longest`: the longest, whatever
-    it is compared with.
+    """How long the controller stays in a state: each time, of which the longest or the shortest decides, the longest
+    time, or the first.
     """
 
     state: str
     of: str | None = None
+    which: Literal["each", "longest", "first"] = "each"
     shortest: bool = False
-    is_longest: bool = False
     start_s: float | None = None
     end_s: float | None = None
 
     def __str__(self) -> str:
-        head = f"{'longest ' if self.is_longest else ''}stay in {self.state}"
+        head = f"{'' if self.which == 'each' else f'{self.which} '}stay in {self.state}"
         return _with_clauses(head, start_s=self.start_s, end_s=self.end_s)
 
 
@@ -182,10 +182,11 @@ class Given(NamedTuple):
 #: What `path WHAT` may be, each with its dimension.
 GIVEN = {
     "rate": "bit/s", "top_rate": "bit/s", "capacity": "bit/s", "share": "bit/s", "up_rate": "bit/s",
-    "policer_rate": "bit/s", "policer_burst": "bytes", "rtt": "s", "packet_rtt": "s", "outage": "s", "bdp": "segments",
+    "policer_rate": "bit/s", "policer_burst": "bytes", "rtt": "s", "packet_rtt": "s", "outage": "s",
+    "back": "s", "bdp": "segments",
     "bdp_share": "segments",
     "buffer": "segments", "rates": "count", "rtts": "count", "flows": "count", "up_flows": "count",
-    "ack_parts": "count",
+    "ack_parts": "count", "alike": "count", "max_rate": "bit/s",
 }  # fmt: skip
 
 
@@ -204,7 +205,7 @@ class Derived(NamedTuple):
 #: What `derived WHAT` may be, each with its dimension.
 DERIVED = {
     "fair": "share", "cost": "share", "ack_load": "share", "spurious": "share", "ack_queue": "s", "life": "s",
-    "connect": "s", "loss_free": "share", "missed": "bytes",
+    "connect": "s", "loss_free": "share", "idle": "share", "missed": "bytes",
 }  # fmt: skip
 
 
