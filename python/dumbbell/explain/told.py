@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dumbbell.errors import DumbbellError
+from dumbbell.errors import DumbbellError, ResultError
 
-from .explained import explain, lacks
+from .again import is_made_again, with_tables
+from .explained import explain
 
 if TYPE_CHECKING:
     from dumbbell.results.load import Result
@@ -74,8 +75,19 @@ def why(
     ResultError
         There is no such flow or moment in the run.
     """
-    flows = explain(result, flow, at=at, proves=proves, everything=everything)
-    return Told(flows, flows[0].untold if flows else "")
+    run, untold = with_tables(result)
+    how: dict[str, Any] = {"proves": proves, "everything": everything}
+    if at is None:
+        return Told(explain(run, flow, **how), untold)
+    flows, absent = [], []
+    for name in run.plan.groups if flow is None else [flow]:
+        try:
+            flows += explain(run, name, at=at, **how)
+        except ResultError as error:  # it was not there at that time
+            absent.append(error)
+    if not flows:
+        raise absent[0]
+    return Told(flows, untold)
 
 
 class Teller:
@@ -105,8 +117,8 @@ class Teller:
 
 
 def again_s(run: Result) -> float:
-    """Seconds that it takes to make the run again for tables that it lacks: as many as it took; 0 where it is not."""
-    return run.manifest.wall_s if lacks(run) and run.manifest.backend == "sim" else 0.0
+    """Seconds that it takes to make the run again for its tables: as many as it took; 0 where it is not."""
+    return run.manifest.wall_s if is_made_again(run) else 0.0
 
 
 def refused(run: Result, seconds: float) -> str:
@@ -114,10 +126,7 @@ def refused(run: Result, seconds: float) -> str:
     if len(run.plan.flows) > FLOWS:
         return left_out(run, f"it has {len(run.plan.flows)} flows, and at most {FLOWS} are explained here")
     if seconds > AGAIN_S:
-        what = (
-            f"without {' and '.join(lacks(run))} it would be made again, and runs of more than {AGAIN_S:g} s together"
-        )
-        return left_out(run, f"{what} are not")
+        return left_out(run, f"it would be made again for its tables, and runs of more than {AGAIN_S:g} s are not")
     return ""
 
 
@@ -127,14 +136,18 @@ def left_out(run: Result, why_not: str) -> str:
 
 
 def sentences(said: Sequence[Explained], names: Mapping[str, str] | None = None) -> list[str]:
-    """Sentences on flows; those of which the same is said share one. The first few: `dumbbell explain` has all. `names`
-    has other names of flows.
+    """Sentences on flows; those of which the same is said share one, and those about a moment begin with the time that
+    they are of. The first few: `dumbbell explain` has all. `names` has other names of flows.
     """
-    by_text: dict[str, list[str]] = {}
+    by_text: dict[tuple[str, str], list[str]] = {}
     for one in said:
         for text in [cause.sentence for cause in one.causes] or [""]:
-            by_text.setdefault(text, []).append((names or {}).get(one.flow, one.flow))
-    made = [_sentence(text, flows) for text, flows in by_text.items()]
+            by_text.setdefault((one.part, text), []).append((names or {}).get(one.flow, one.flow))
+    made, before = [], ""
+    for (part, text), flows in by_text.items():
+        sentence = _sentence(text, flows)
+        made.append(f"{part[0].upper()}{part[1:]}: {sentence}" if part != before else sentence)
+        before = part
     more = len(made) - _SENTENCES
     return made if more <= 0 else [*made[:_SENTENCES], f"And {more} more, which `dumbbell explain` says."]
 

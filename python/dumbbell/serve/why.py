@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError, show
-from dumbbell.explain.explained import explain, with_tables
-from dumbbell.explain.told import again_s, left_out, refused, sentences
+from dumbbell.explain.again import with_tables
+from dumbbell.explain.told import again_s, left_out, refused, sentences, why
 from dumbbell.files import only_below
 from dumbbell.report.why import names
 from dumbbell.results.load import load
@@ -56,7 +56,11 @@ def told(desk: Desk, posted: Mapping[str, Any]) -> dict[str, Any]:
         if said:
             return {"sentences": [], "note": said}
         run, note = _with_tables(runs[number])
-        return {"sentences": sentences(explain(run, at=at), names(run)), "note": note}
+        try:
+            flows = why(run, at=at).flows
+        except ResultError as error:
+            raise ResultError(str(error).removeprefix("--at: ")) from None
+        return {"sentences": sentences(flows, names(run)), "note": note}
 
 
 def _refused(run: Result) -> str:
