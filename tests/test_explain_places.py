@@ -60,6 +60,14 @@ def test_what_costs_too_much_is_left_out_and_says_so(monkeypatch: pytest.MonkeyP
     assert teller.tell(runs[0]) is first
 
 
+def test_a_run_of_many_flows_is_left_out(monkeypatch: pytest.MonkeyPatch):
+    (run,) = dumbbell.run({**SCENARIO, "duration": "1s", "flow": [{"cca": "cubic", "count": 3}, {"cca": "bbr"}]})
+    monkeypatch.setattr(told, "FLOWS", 7)
+    assert Teller().tell(run).note.startswith("Not explained: 4 flows of 2 [[flow]] tables take too long here.")
+    monkeypatch.setattr(told, "FLOWS", 8)
+    assert Teller().tell(run).flows
+
+
 def test_sides_are_told_where_their_causes_differ():
     full, held = ("bottleneck", "had what the bottleneck gives"), ("receive-window", "was held by its window")
     sides = {"sim": Told([of("a", held, full), of("b", full)]), "uml": Told([of("a", full), of("b", full)])}

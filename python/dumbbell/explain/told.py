@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from .explained import Explained
 
-#: Runs that are explained in one place, and flows that a run may have: each costs some milliseconds.
-RUNS, FLOWS = 8, 256
+#: Runs that are explained in one place, and flows of a run times its [[flow]] tables: each of these costs milliseconds.
+RUNS, FLOWS = 8, 500
 #: Seconds that runs may have taken, together, that are made again for tables that they lack.
 AGAIN_S = 10.0
 #: Sentences on one run, and flows that one of them names.
@@ -123,8 +123,9 @@ def again_s(run: Result) -> float:
 
 def refused(run: Result, seconds: float) -> str:
     """Why it would take too long to explain the run, where runs are made again in so many seconds; empty if not."""
-    if len(run.plan.flows) > FLOWS:
-        return left_out(run, f"it has {len(run.plan.flows)} flows, and at most {FLOWS} are explained here")
+    flows, tables = len(run.plan.flows), len(run.plan.groups)
+    if flows * tables > FLOWS:
+        return left_out(run, f"{flows} flows of {tables} [[flow]] tables take too long here")
     if seconds > AGAIN_S:
         return left_out(run, f"it would be made again for its tables, and runs of more than {AGAIN_S:g} s are not")
     return ""
