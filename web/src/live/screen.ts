@@ -41,6 +41,7 @@ export class Screen {
         // What explains a run is started by asking, which a page that watches may not do.
         this.asks = !known.room.watches;
         this.stage = new Stage(known.looks, this.asks ? (time) => void this.why.ask(time) : null);
+        this.stage.element.append(this.why.here);
         this.growing = new Growing(known.looks);
         this.past = new Past(known.keep, () => {
             this.growing.clear();
@@ -49,8 +50,14 @@ export class Screen {
     }
 
     get elements(): HTMLElement[] {
-        const charts = h("div", {}, this.stage.element, this.why.here);
-        return [this.verdict, this.why.whole, this.growing.element, charts, this.past.element, this.facts];
+        return [
+            this.verdict,
+            this.why.whole,
+            this.growing.element,
+            this.stage.element,
+            this.past.element,
+            this.facts,
+        ];
     }
 
     /** Another scenario: axes of its own, and no run before. */
