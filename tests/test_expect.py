@@ -19,7 +19,8 @@ import dumbbell
 from conftest import Cli
 from dumbbell import ScenarioError
 from dumbbell.judge import HOLDS
-from dumbbell.judge.parse import EVENTS, sentence
+from dumbbell.judge.parse import sentence
+from dumbbell.judge.parse_values import EVENTS
 from dumbbell.plan import runs as plans
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +89,7 @@ def test_a_sentence_is_read_with_its_units(text: str, read: str) -> None:
         ("jain >= 90", 'wanted "0.9" or "90%"'),
         ("retrans_rate <= 0.02", "percent in tables, a fraction in JSON"),
         ("queue <= 5Mbps", "behind queue"),
-        ("goodput >= 0.5 x queue", 'a figure in the unit of "goodput"'),
+        ("goodput >= 0.5 x queue", 'a value in the unit of "goodput"'),
         ("jain >= 0.9 and so", 'nothing more behind "jain >= 0.9"'),
         ("event foo == 0", "an event, one of: start"),
         ("stay in DRAIN <= 3", "a time with its unit"),

@@ -83,6 +83,43 @@ def test_what_changes_nothing_is_not_why():
         assert all(not cause.proof.is_why for cause in said.causes if cause.proof)
 
 
+def of_uml(result: dumbbell.Result) -> dumbbell.Result:
+    """The same run as one that is not made again: its manifest names another back end."""
+    file = result.folder / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "backend": "uml"}))
+    return dumbbell.Result(result.folder)
+
+
+def small(**keys: Any) -> dict[str, Any]:
+    return {"name": "case", "duration": "3s", "path": PATH, "flow": [flow()], "host": {"rcvbuf": "64kB"}, **keys}
+
+
+def test_a_proof_that_cannot_be_made_is_named_with_its_reason(tmp_path):
+    result = of_uml(dumbbell.run(small(record={"limits": True}), tmp_path / "out")[0])
+    (said,) = explain(result, proves=True)
+    assert said.untold == ""
+    assert said.causes[0].proof is None
+    reason = "only runs of the simulator are made again, and this is one of uml"
+    assert said.causes[0].sentence.endswith(f"; not proved: {reason}.")
+
+
+def test_what_a_run_without_tables_does_not_show_is_said_once(tmp_path):
+    result = of_uml(dumbbell.run(small(), tmp_path / "out")[0])
+    (said,) = explain(result)
+    assert "receive-window" not in [cause.rule for cause in said.causes]
+    assert said.untold.startswith("It has no limits, so what only they show is not told: only runs of the simulator")
+
+
+def test_a_run_that_is_another_one_when_made_again_is_not_explained_by_it(tmp_path):
+    result = dumbbell.run(small(), tmp_path / "out")[0]
+    file = result.folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["summary"]["flows"][0]["packets_sent"] += 1
+    file.write_text(json.dumps(manifest))
+    (said,) = explain(dumbbell.Result(result.folder))
+    assert "made again here it is another run" in said.untold
+
+
 def test_a_flow_that_there_is_not_is_refused():
     scenario = {"name": "case", "duration": "2s", "path": PATH, "flow": [flow()]}
     with pytest.raises(ResultError, match='got "other", wanted one of: main'):

@@ -88,7 +88,7 @@ def test_the_page_shows_every_section_and_asks_for_nothing(opened: Opened, page_
     (time,) = [head for head in heads if head.startswith("Over time: ")]
     assert "of 13 runs)" in time, time
     assert [head for head in heads if not head.startswith("From ")] == [
-        "What varies", "Figures", "Repetitions", "Distributions", "Path", time, "Where this comes from",
+        "What varies", "Why", "Figures", "Repetitions", "Distributions", "Path", time, "Where this comes from",
     ]  # fmt: skip
     assert page.locator("#time canvas").count() == 6
     assert page.locator("#path svg[role=img]").count() == 2

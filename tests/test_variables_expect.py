@@ -10,7 +10,8 @@ import pytest
 import dumbbell
 from dumbbell import ScenarioError
 from dumbbell.judge.parse import sentence
-from dumbbell.judge.sentence import Both, Compare, Variable
+from dumbbell.judge.sentence import Both, Compare
+from dumbbell.judge.values import Variable
 
 PAIR = """
 name = "pair"

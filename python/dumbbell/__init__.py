@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from . import plots as plot
     from .api import check, compare, evaluate, fidelity, find, race, reproduce, run, sweep, verify
     from .errors import ControllerError, DumbbellError, EngineError, OutError, ResultError, ScenarioError
+    from .explain.told import why
     from .results import metrics
     from .results.load import Result, Results, load
     from .scenario.file import Flow, Path, Record, Scenario, from_dict, from_file, from_text
@@ -72,6 +73,7 @@ _HOME = {
     "from_text": (".scenario.file", "from_text"),
     "ranged": (".scenario.ranges", "ranged"),
     "run": (".api", "run"),
+    "why": (".explain.told", "why"),
 }
 
 __all__ = [
@@ -80,6 +82,7 @@ __all__ = [
     "ResultError", "Results", "Scenario", "ScenarioError",
     "check", "compare", "evaluate", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load",
     "metrics", "plan", "plot", "race", "ranged", "reproduce", "run", "search", "sweep", "verify",
+    "why",
 ]  # fmt: skip
 
 

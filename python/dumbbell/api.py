@@ -258,6 +258,8 @@ def compare(
     EngineError
         This machine lacks what one of them needs, or a run failed.
     """
+    from dumbbell.explain.told import Teller
+
     names, line = comparison.named(on), shown(is_wanted=progress)
     plans = comparison.planned([given(scenario)], names, own=Own.load(cca, on=names), packets=packets)
     temporary = None if out else Temporary("compare")
@@ -267,7 +269,7 @@ def compare(
         for name, of_one in plans.items():
             workers = backends.workers(name, (job.request for job in of_one), jobs)
             results[name] = _made(of_one, Place(folder / name, resume=resume), workers, line)
-    comparisons = list(comparison.compared(results, packets=packets))
+    comparisons = list(comparison.compared(results, packets=packets, teller=Teller()))
     if temporary:
         temporary.remove()
     return comparisons

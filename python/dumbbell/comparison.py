@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import backends, units
 from dumbbell.errors import EngineError, ScenarioError, wrong
+from dumbbell.explain.sides import apart
 from dumbbell.judge import FAILS, HOLDS, UNCLEAR, UNJUDGED, Word, versus
 from dumbbell.results import parting
 from dumbbell.results.experiment import repetitions
@@ -17,6 +18,7 @@ from dumbbell.results.statistic import finite
 from dumbbell.runs.jobs import jobs_of
 
 if TYPE_CHECKING:
+    from dumbbell.explain.told import Teller
     from dumbbell.plan.view import Window
     from dumbbell.results.load import Result
     from dumbbell.runs.job import Job
@@ -45,6 +47,8 @@ class Comparison(NamedTuple):
     """Flow by flow, where that was asked for; by the other back end's name."""
     window: Window | None
     """The part of the run that the figures cover, s; None for the whole."""
+    why: list[str]
+    """Why the sides differ, of the first repetition: the causes of each (docs/explain.md); empty where they do not."""
 
     @property
     def lines(self) -> dict[str, dict[str, versus.Figure]]:
@@ -94,6 +98,7 @@ class Comparison(NamedTuple):
             **({"window_s": list(self.window)} if self.window else {}),
             "warnings": self.warnings,
             "figures": figures,
+            "why": self.why,
             **({"packets": flows} if flows else {}),
         }
 
@@ -139,8 +144,11 @@ def compared(
     packets: bool = False,
     start_s: float | None = None,
     end_s: float | None = None,
+    teller: Teller | None = None,
 ) -> Iterator[Comparison]:
-    """Hold the runs of each further back end against those of the first, combination by combination."""
+    """Hold the runs of each further back end against those of the first, combination by combination; `teller` explains
+    those that differ.
+    """
     combinations = {name: repetitions(runs) for name, runs in results.items()}
     reference, *others = combinations
     strict = versus.is_strict(combinations)
@@ -153,15 +161,30 @@ def compared(
             name: versus.Side([versus.measured(summary(run)) for run in of], [run.result.seed for run in of])
             for name, of in parts.items()
         }
+        figures = {other: versus.versus(sides[reference], sides[other], strict=strict) for other in others}
         yield Comparison(
             runs[0].name,
             dict(runs[0].vary),
-            {other: versus.versus(sides[reference], sides[other], strict=strict) for other in others},
+            figures,
             {name: list(dict.fromkeys(text for run in of for text in run.warnings)) for name, of in same.items()},
             min(map(len, same.values())),
             parting.compared(runs[0], {other: same[other][0] for other in others}) if packets else {},
             parts[reference][0].window,
+            _why({name: of_one[0] for name, of_one in same.items()}, figures, teller) if teller else [],
         )
+
+
+def _why(runs: Mapping[str, Result], figures: Mapping[str, Sequence[versus.Figure]], teller: Teller) -> list[str]:
+    """Why the figures differ: the causes of their flows, or of all where a figure is of the run."""
+    bad = {other: [figure.name for figure in of_one if figure.word == FAILS] for other, of_one in figures.items()}
+    reference, *others = runs
+    sides = [reference, *(other for other in others if bad[other])]
+    if len(sides) < 2:
+        return []
+    groups = list(runs[reference].plan.groups)
+    named = {name.rpartition("[")[0] for names in bad.values() for name in names}
+    flows = [group for group in groups if group in named] or groups
+    return apart({side: teller.tell(runs[side]) for side in sides}, flows)
 
 
 def verdict(rows: Sequence[Comparison], names: Sequence[str]) -> str:

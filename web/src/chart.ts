@@ -47,6 +47,17 @@ export interface Part {
 
 const group = uPlot.sync("time");
 const SIZE = { wide: 240, narrow: 200 };
+/** A click that moves further is a drag, and one that another follows within this time is half of a double click. */
+const CLICK = { pixels: 4, ms: 250 };
+
+/** The time that is marked in all charts. */
+let marked: number | null = null;
+
+/** Marks a time in all charts; null takes the mark away. */
+export function mark(time: number | null): void {
+    marked = time;
+    group.plots.forEach((plot) => plot.redraw(false, false));
+}
 
 /** All series at the union of their times; those that have no point there keep their line. */
 function aligned({ series, span }: Panel): uPlot.AlignedData {
@@ -102,6 +113,7 @@ function options(panel: Panel, top: () => number | undefined, width: number, hig
         hooks: {
             draw: [
                 (plot) => panel.series.forEach((one, i) => one.row !== undefined && ticks(plot, one, i + 1)),
+                markLine,
             ],
         },
     };
@@ -121,6 +133,21 @@ function ticks(plot: uPlot, one: Series, index: number): void {
         ctx.moveTo(at, bbox.top + row * 9 * devicePixelRatio);
         ctx.lineTo(at, bbox.top + (row * 9 + 7) * devicePixelRatio);
     });
+    ctx.stroke();
+    ctx.restore();
+}
+
+/** A line at the time that is marked. */
+function markLine({ ctx, bbox, valToPos }: uPlot): void {
+    const at = marked === null ? NaN : valToPos(marked, "x", true);
+    if (!(at >= bbox.left && at <= bbox.left + bbox.width)) return;
+    ctx.save();
+    ctx.strokeStyle = ink();
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
+    ctx.beginPath();
+    ctx.moveTo(at, bbox.top);
+    ctx.lineTo(at, bbox.top + bbox.height);
     ctx.stroke();
     ctx.restore();
 }
@@ -207,10 +234,11 @@ export class Charted {
         new IntersectionObserver(([entry]) => this.seen(entry.isIntersecting)),
     ];
 
-    /** `zoom`: the part of the time that is shown; null for all. */
+    /** `zoom`: the part of the time that is shown; null for all. `ask` hears of a time that was clicked. */
     constructor(
         private panel: Panel,
         public zoom: Part | null = null,
+        private readonly ask: ((time: number) => void) | null = null,
     ) {
         const head = h("h3", {}, panel.name);
         const savable = {
@@ -223,7 +251,8 @@ export class Charted {
         this.place.setAttribute("role", "application");
         this.place.setAttribute(
             "aria-label",
-            `${panel.name}: left and right move the cursor, plus and minus zoom, 0 shows all`,
+            `${panel.name}: left and right move the cursor, plus and minus zoom, 0 shows all` +
+                (ask ? ", Enter asks why there" : ""),
         );
         this.place.addEventListener("keydown", (event) => this.onKey(event));
         const table = numbers(panel.name, savable.heads(), savable.rows);
@@ -273,8 +302,21 @@ export class Charted {
         this.isFilling = true;
         this.plot = new uPlot(made, aligned(this.panel), this.place);
         group.sub(this.plot);
+        if (this.ask) this.listen(this.plot, this.ask);
         if (this.zoom) this.plot.setScale("x", this.zoom);
         queueMicrotask(() => (this.isFilling = false));
+    }
+
+    private listen(plot: uPlot, ask: (time: number) => void): void {
+        let pressed = 0;
+        let waiting = 0;
+        plot.over.addEventListener("mousedown", (event) => (pressed = event.clientX));
+        plot.over.addEventListener("click", (event) => {
+            if (Math.abs(event.clientX - pressed) > CLICK.pixels) return;
+            const time = plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x");
+            clearTimeout(waiting);
+            if (event.detail < 2) waiting = window.setTimeout(() => ask(time), CLICK.ms);
+        });
     }
 
     /** The values below the cursor, in words. */
@@ -299,6 +341,7 @@ export class Charted {
         const step = (max - min) / 100;
         const moved = { ArrowLeft: -step, ArrowRight: step }[event.key];
         const zoomed = { "+": 0.5, "-": 2, "0": Infinity }[event.key];
+        const isAsked = event.key === "Enter" && !event.ctrlKey && !event.metaKey;
         if (moved) {
             const left = plot.valToPos(Math.min(Math.max(middle + moved, min), max), "x");
             // The third argument, which its types leave out, tells the other charts.
@@ -307,7 +350,8 @@ export class Charted {
         } else if (zoomed) {
             const half = ((max - min) / 2) * zoomed;
             plot.setScale("x", { min: Math.max(first, middle - half), max: Math.min(last, middle + half) });
-        } else return;
+        } else if (this.ask && isAsked) this.ask(middle);
+        else return;
         event.preventDefault();
     }
 

@@ -5,7 +5,7 @@ import { h } from "./dom";
 import { page } from "./report";
 import type { Report } from "./types";
 
-const VERSION = 3;
+const VERSION = 4;
 const report = JSON.parse(document.getElementById("data")!.textContent!) as Report;
 const place = document.getElementById("page")!;
 if (report.version === VERSION) place.replaceChildren(...page(report));

@@ -18,8 +18,8 @@ interface Section {
 
 /** What each kind of report begins with; the rest follows in the order below. */
 const FIRST: Record<Report["kind"], string[]> = {
-    run: ["time", "figures"],
-    sweep: ["sweep", "figures"],
+    run: ["why", "time", "figures"],
+    sweep: ["sweep", "why", "figures"],
     comparison: ["comparison", "sweep", "figures"],
     difference: ["changes", "sweep", "figures"],
 };
@@ -34,6 +34,7 @@ export function page(report: Report): HTMLElement[] {
             title: `From ${report.folders[0]} to ${report.folders[1]}`,
             content: () => changes(report),
         },
+        { id: "why", title: "Why", content: () => why(report) },
         { id: "scoreboard", title: "Scoreboard", content: () => report.scoreboards.flatMap(scoreboard) },
         {
             id: "sweep",
@@ -83,6 +84,15 @@ export function page(report: Report): HTMLElement[] {
 
 function told({ told }: Report): Child[] {
     return told.map((sentence) => h("p", { class: "note" }, sentence));
+}
+
+/** Why flows got what they got, a paragraph for each combination. */
+function why({ why }: Report): Child[] {
+    const cases = why.cases.flatMap((one) => [
+        h("p", {}, one.case ? h("strong", {}, `${one.case}: `) : null, one.sentences.join(" ")),
+        one.note ? h("p", { class: "note" }, one.note) : null,
+    ]);
+    return [...cases, ...why.notes.map((text) => h("p", { class: "note" }, text))];
 }
 
 /** Which run, of how many, a report of many shows over time at first. */
@@ -190,7 +200,8 @@ function comparison(report: Report): Child[] {
             row.where ? h("span", {}, `: ${row.where}`) : null,
             row.why ? h("small", {}, ` (${row.why})`) : null,
         );
-        return h("details", { open: row.word !== "agrees" }, summary, scrolled(row.case, drawn));
+        const causes = row.causes.map((text) => h("p", {}, text));
+        return h("details", { open: row.word !== "agrees" }, summary, ...causes, scrolled(row.case, drawn));
     });
 }
 
@@ -232,6 +243,7 @@ function changes(report: Report): Child[] {
         : null;
     return [
         h("p", { class: "note" }, [found.caption, ...only].join(" ")),
+        ...found.why.map((text) => h("p", {}, text)),
         overall.length ? h("h3", {}, "Over all combinations") : null,
         overall.length ? scrolled("Over all combinations", plain("", ways, overall)) : null,
         found.rows.length ? h("h3", {}, "What moved") : null,

@@ -174,6 +174,8 @@ export interface Changes {
         overall: string;
     }[];
     caption: string;
+    /** Why figures moved. */
+    why: string[];
     only_before: number;
     only_after: number;
     left_out: number;
@@ -187,6 +189,8 @@ export interface Comparison {
         word: string;
         why: string;
         where: string;
+        /** Why the sides differ. */
+        causes: string[];
         figures: { name: string; values: Numbers; tolerance: number | null; words: string[] }[];
     }[];
 }
@@ -219,6 +223,8 @@ export interface Report {
     /** Who got what in each combination, or what the smallest and largest are. */
     told: string[];
     comparison: Comparison | null;
+    /** Why flows got what they got, in sentences; the case is empty where there is one. */
+    why: { cases: { case: string; sentences: string[]; note: string }[]; notes: string[] };
     /** `more`: texts that differ from the first by their numbers alone. */
     warnings: { text: string; more: string[]; runs: string[]; count: number }[];
     paths: Path[];

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import backends, comparison, interrupts, units
 from dumbbell.comparison import Comparison, any_of
 from dumbbell.errors import ResultError, wrong
+from dumbbell.explain.told import Teller
 from dumbbell.judge import FAILS, HOLDS, UNCLEAR, Word
 from dumbbell.results.load import load
 from dumbbell.runs.place import Place
@@ -81,7 +82,8 @@ def on_backends(names: Sequence[str], wanted: Wanted) -> int:
             status = run.go(of_one, of_backend, workers=workers, show=run.Show.NOTHING, quiet=wanted.quiet)
             if status != OK:
                 return status
-    rows = list(comparison.compared({name: load(out / name) for name in names}, packets=wanted.packets))
+    results = {name: load(out / name) for name in names}
+    rows = list(comparison.compared(results, packets=wanted.packets, teller=Teller()))
     for row in rows:
         _print(row, names, as_json=wanted.json)
     agreeing = sum(row.word == HOLDS for row in rows)
@@ -133,6 +135,8 @@ def _print(row: Comparison, names: list[str], *, as_json: bool) -> None:
     for name, warnings in row.warnings.items():
         for warning in warnings:
             print(f"  {name}: {warning}")
+    for line in row.why:
+        print(f"  why: {line}")
 
 
 def _verdict(row: Comparison) -> str:

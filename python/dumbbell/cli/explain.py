@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dumbbell import units
 from dumbbell.errors import wrong
 from dumbbell.explain.explained import Explained, explain
 from dumbbell.results.load import load
@@ -25,22 +26,29 @@ def main(arguments: argparse.Namespace) -> int:
     if len(runs) > _RUNS and arguments.run is None:
         names = ", ".join(run.folder.name for run in runs[:3])
         raise wrong("--run", "nothing", f"one of {len(runs)} runs: a name, a number from 0, or all ({names}...)")
+    at = None if arguments.at is None else _seconds(arguments.at)
     for run in runs:
-        said = explain(run, arguments.flow, proves=arguments.prove, everything=arguments.all)
+        said = explain(run, arguments.flow, at=at, proves=arguments.prove, everything=arguments.all)
         if len(runs) > 1 and not arguments.json:
             print(f"{run.folder.name}:")
         for one in said:
             _print(run.folder.name, one, is_json=arguments.json)
+        if said[0].untold and not arguments.json:
+            print(said[0].untold)
     return OK
+
+
+def _seconds(text: str) -> float:
+    try:
+        return units.span_ns(text) / 1e9
+    except units.UnitError as error:
+        raise wrong("--at", text, str(error)) from None
 
 
 def _print(run: str, said: Explained, *, is_json: bool) -> None:
     if is_json:
-        causes = [
-            {"rule": cause.rule, "text": cause.text, "proof": cause.proof and cause.proof._asdict()}
-            for cause in said.causes
-        ]
-        write_object({"run": run, "flow": said.flow, "causes": causes})
+        causes = [{**cause._asdict(), "proof": cause.proof and cause.proof._asdict()} for cause in said.causes]
+        write_object({"run": run, "flow": said.flow, "causes": causes, "untold": said.untold})
         return
     if not said.causes:
         print(f"{said.flow}: no rule explains what it got.")

@@ -15,6 +15,7 @@ def add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("dir", nargs="?", metavar="RUN", help=f"folder of a run or of a sweep ({LATEST})")
     explain.add_argument("--run", metavar="RUN", help="which runs of a folder: a name, a number from 0, or all")
     explain.add_argument("--flow", metavar="NAME", help="one [[flow]] table, by its name (default: each)")
+    explain.add_argument("--at", metavar="TIME", help="the time about a moment of the run, as 12.5s")
     explain.add_argument(
         "--prove",
         action="store_true",

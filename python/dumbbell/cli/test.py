@@ -14,6 +14,8 @@ from dumbbell.errors import OutError
 from dumbbell.expect import tested
 from dumbbell.expect.asked import options_of
 from dumbbell.expect.judged import Tally, grouped
+from dumbbell.explain.failed import explained
+from dumbbell.explain.told import Teller
 from dumbbell.judge import FAILS, HOLDS
 from dumbbell.judge.verdict import worst
 from dumbbell.runs.execute import Execution
@@ -92,10 +94,11 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _judge(how: How, files: Sequence[File], going: Execution) -> int:
     """Run, print lines, write what is asked for; returns the exit status."""
-    failures = Failures()
+    failures, teller = Failures(), Teller()
     everything: list[Line] = []
     try:
-        for file, lines in tested.lines(files, going, save=how.baseline, tell=failures.tell):
+        for file, judged in tested.lines(files, going, save=how.baseline, tell=failures.tell):
+            lines = list(explained(judged, teller))
             everything += lines
             _print(file, lines, how)
     except KeyboardInterrupt as error:
@@ -161,6 +164,7 @@ def _texts(own: Sequence[Line], word: Word, how: How) -> list[str]:
     if len(bad) > _PLACES and len(own) > 1:
         below.append(f"            and at {len(bad) - _PLACES} more places")
     why = [f"            {first.asked.table.why}"] if first.asked.table.why else []
+    why += [f"            why: {text}" for line in bad for text in line.explained]
     folder = next((line.folder for line in own if line.word == word), "")
     runs = [f"            run: {folder}"] if folder else []
     return [head, *below, *why, f"            again: {_again(first, how)}", *runs]

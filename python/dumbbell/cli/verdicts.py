@@ -57,7 +57,7 @@ def _case(suite: Element, line: Line, command: str) -> None:
         told = SubElement(case, "failure", type="expect", message=message)
     else:
         told = SubElement(case, "skipped", message=f"{line.word}: {message}")
-    told.text = "\n".join(filter(None, [message, line.asked.table.why, command, line.folder]))
+    told.text = "\n".join(filter(None, [message, line.asked.table.why, *line.explained, command, line.folder]))
 
 
 def _counts(lines: Sequence[Line]) -> dict[str, str]:
@@ -88,9 +88,15 @@ def markdown(lines: Sequence[Line], commands: Mapping[tuple[str, int], str]) -> 
     more = len(groups) - ROWS_MAX
     cut = [f"{more} more expectations are not listed.", ""] if more > 0 else []
     red = [(key, own) for key, own in groups if worst(line.word for line in own) != HOLDS]
-    again = [f"- {own[0].asked.name}: `{commands[key]}`" for key, own in red[:ROWS_MAX]]
+    again = [text for key, own in red[:ROWS_MAX] for text in _again(own, commands[key])]
     said = ["Again:", "", *again] if again else []
     return "\n".join([f"### dumbbell test: {Tally.of(lines)}", "", table(columns), *cut, *said]) + "\n"
+
+
+def _again(own: Sequence[Line], command: str) -> list[str]:
+    """An expectation that does not hold, the command that repeats it, and below it why."""
+    why = [f"  - {text}" for line in own for text in line.explained]
+    return [f"- {own[0].asked.name}: `{command}`", *why]
 
 
 def _telling(own: Sequence[Line]) -> list[Line]:
@@ -114,9 +120,13 @@ def workflow_commands(lines: Sequence[Line]) -> list[str]:
         kind = "error" if word == FAILS and line.is_counted else "warning"
         title = _data(f"{line.asked.name}: {word}", is_property=True)
         at = f"file={_data(file, is_property=True)},line={line.asked.line}"
-        marked.append((kind, f"::{kind} {at},title={title}::{_data(_message(line))}"))
+        marked.append((kind, f"::{kind} {at},title={title}::{_data(_said(line))}"))
     kept = {kind: [text for of, text in marked if of == kind] for kind in ("error", "warning")}
     return [text for texts in kept.values() for text in texts[:ANNOTATIONS_MAX]]
+
+
+def _said(line: Line) -> str:
+    return "\n".join([_message(line), *line.explained])
 
 
 def _data(text: str, *, is_property: bool = False) -> str:

@@ -11,7 +11,8 @@ from dumbbell.controllers import QUINN
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.judge.grammar import refuse_doubted
 from dumbbell.judge.parse import names, sentence
-from dumbbell.judge.sentence import Baseline, Both, Compare, Either, Limit, Reading, Scaled, Sentence, Variable
+from dumbbell.judge.sentence import Both, Compare, Either, Sentence
+from dumbbell.judge.values import Baseline, Gap, Limit, Moment, Reading, Reduction, Scaled, Time, Variable
 from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.study import plans_of_several_links
 from dumbbell.scenario import source
@@ -20,6 +21,7 @@ from dumbbell.scenario.file import Given, from_file, from_text
 from dumbbell.scenario.keylines import lines
 
 if TYPE_CHECKING:
+    from dumbbell.judge.values import Value
     from dumbbell.runs.job import Job
     from dumbbell.scenario.expect import Expect
     from dumbbell.scenario.file import Scenario
@@ -186,11 +188,22 @@ def _asked(scenario: Scenario, number: int, line: int) -> Asked:
         if isinstance(value, Reading) and value.case
     }
     for value in said.values():
-        name = "variables" if isinstance(value, Variable) else "limits" if isinstance(value, Limit) else ""
+        name = _table_of(value)
         if name and not getattr(scenario.record, name):
             raise ScenarioError(f"{at}.that", f'"{value}" needs the table of {name}; [record] {name} = true')
     _check_at(scenario, table.at, f"{at}.at")
     return Asked(table, said, number, line, cases)
+
+
+def _table_of(value: Value) -> str:
+    """The table that a value needs and a run has only where it is asked for, or may be without; empty for none."""
+    if isinstance(value, Variable):
+        return "samples" if value.source == "sample" else "variables"
+    if isinstance(value, Limit) or (isinstance(value, Moment) and value.what == "limit"):
+        return "limits"
+    if isinstance(value, (Time, Gap, Reduction)):
+        return "samples"
+    return ""
 
 
 def _check_at(scenario: Scenario, at: dict[str, Any], key: str) -> None:

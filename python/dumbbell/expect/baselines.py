@@ -15,7 +15,7 @@ from dumbbell.judge.sentence import Named
 from dumbbell.results.statistic import Sample
 
 if TYPE_CHECKING:
-    from dumbbell.judge.sentence import Value
+    from dumbbell.judge.values import Value
 
     from .asked import Asked, File
 

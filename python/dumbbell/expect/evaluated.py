@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dumbbell.judge import FAILS, HOLDS, UNCLEAR, UNJUDGED
-from dumbbell.judge.sentence import Reading
+from dumbbell.judge.values import Reading
 from dumbbell.results.catalogue import figure
 from dumbbell.results.texts import table_html
 

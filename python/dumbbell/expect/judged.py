@@ -35,6 +35,8 @@ class Line(NamedTuple):
         A run of that place; empty where it failed.
     wall_s
         Time that the runs of that place took.
+    explained
+        Why the flow of one that fails got what it got, in sentences, where `dumbbell test` asked (docs/explain.md).
     """
 
     file: str
@@ -43,6 +45,7 @@ class Line(NamedTuple):
     judged: Judged
     folder: str
     wall_s: float
+    explained: tuple[str, ...] = ()
 
     @property
     def word(self) -> Word:
@@ -76,6 +79,7 @@ class Line(NamedTuple):
             "repetitions": measured.n if measured else None,
             "severity": self.asked.table.severity,
             "why": self.asked.table.why,
+            "explained": list(self.explained),
             "dir": self.folder,
         }
 

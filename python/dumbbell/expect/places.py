@@ -8,24 +8,25 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError, wrong
-from dumbbell.judge.sentence import Count, Counter, Delay, Limit, Named, Reading, Rtts, Stay, Value, Variable
+from dumbbell.judge.sentence import Named
+from dumbbell.judge.values import Count, Delay, Reading, Rtts, Stay, Value
 from dumbbell.results import axis, figures, windows
 from dumbbell.results.catalogue import Measured, figure
-from dumbbell.results.limits import limits_of, share_of_time
+from dumbbell.results.happened import happened
 from dumbbell.results.statistic import Sample
 from dumbbell.results.stays import stays_of
 
-from . import variables
+from . import moments, of_flow
 
 if TYPE_CHECKING:
     from dumbbell.judge.sentence import Place
+    from dumbbell.judge.values import Timed
     from dumbbell.results.load import Result
 
     from .asked import Asked
     from .baselines import Baselines
+    from .of_flow import OfFlow
 
-#: Kinds of events whose value says how many packets they are of.
-_COUNTED = ("loss_detected", "retransmit", "drop_queue", "drop_random", "ecn_mark")
 _EACH = ("each", "lowest", "highest")
 
 Cases = Mapping[tuple[str, ...], Sequence["Result"]]
@@ -45,25 +46,35 @@ class At(NamedTuple):
         The combination.
     baselines
         Figures that were kept.
+    one
+        The only flow that is read of a [[flow]] table, and the table's name; None: all of its flows.
     """
 
     asked: Asked
     cases: Cases
     vary: Mapping[str, Any]
     baselines: Baselines | None = None
+    one: tuple[str, int] | None = None
 
     def rows(self, value: Value) -> list[Named]:
         """A value of each row; raises ScenarioError for flows that there are not."""
         try:
             if isinstance(value, Reading):
                 return self._figure(value)
-            if isinstance(value, Variable):
-                return self._each(value, lambda run, flow: variables.read(run, flow, value))
-            if isinstance(value, Counter):
-                return self._each(value, lambda run, flow: run.flows[value.name][flow].as_py())
-            if isinstance(value, Limit):
-                return self._each(value, lambda run, flow: self._limit(value, run, flow))
-            return [Named(value.of or "", self._of_events(value))]
+            if isinstance(value, (Count, Delay, Stay)):
+                return [Named(value.of or "", self._of_events(value))]
+            return self._each(value, lambda run, flow: of_flow.read(run, flow, value, _ends(self._part(value, run))))
+        except ResultError as error:
+            raise ScenarioError(f"expect[{self.asked.number}].that", str(error)) from None
+
+    def span(self, value: Value) -> tuple[float, float] | None:
+        """From when to when a value is about something, of the first flow that it is of; None where that never
+        happened.
+        """
+        run = self._runs(None)[0]
+        part = (0.0, math.inf) if isinstance(value, Delay) else _ends(self._part(value, run))
+        try:
+            return moments.span(run, self._flows(value.of, run)[0], value, part)
         except ResultError as error:
             raise ScenarioError(f"expect[{self.asked.number}].that", str(error)) from None
 
@@ -113,7 +124,7 @@ class At(NamedTuple):
             start, end = measure.from_ / 1e9, None if measure.to is None else measure.to / 1e9
         return figures.measured(run, start, end)
 
-    def _part(self, value: Reading | Count | Limit, run: Result) -> tuple[float | None, float | None]:
+    def _part(self, value: Timed, run: Result) -> tuple[float | None, float | None]:
         """The part of the run that a value says, in seconds."""
         said = (value.start_s, value.end_s)
         if not any(isinstance(time, Rtts) for time in said):
@@ -132,6 +143,8 @@ class At(NamedTuple):
     def _flows(self, of: str | None, run: Result) -> list[int]:
         """The flows of a run that a name of the file means, also where a case gave them another controller."""
         flows = run.plan.flows
+        if self.one is not None and of == self.one[0]:
+            return [self.one[1]]
         if of is None or of in ("all", *_EACH):
             return list(range(len(flows)))
         if number := re.fullmatch(r"flow\[(\d+)\]", of):
@@ -144,11 +157,7 @@ class At(NamedTuple):
             raise ResultError(f"{of} has no flow, wanted one of: {', '.join(run.plan.groups)}")
         return members
 
-    def _limit(self, value: Limit, run: Result, flow: int) -> float | None:
-        start, end = _ends(self._part(value, run))
-        return share_of_time(limits_of(run, flow), value.what, start, end)
-
-    def _each(self, value: Variable | Counter | Limit, read_one: Callable[[Result, int], float | None]) -> list[Named]:
+    def _each(self, value: OfFlow, read_one: Callable[[Result, int], float | None]) -> list[Named]:
         """A value of each flow that the sentence means, by the function that reads it of one."""
         runs = self._runs(None)
         rows = []
@@ -178,7 +187,11 @@ class At(NamedTuple):
             start, end = _ends(self._part(value, run))
             return float(sum(name == state and start <= at <= end for own in stays.values() for name, at, _ in own))
         if isinstance(value, Stay):
-            lengths = [until - since for own in stays.values() for name, since, until in own if name == state]
+            start, end = _ends(self._part(value, run))
+            own = [stay for own in stays.values() for stay in own if stay[0] == state]
+            lengths = [until - since for _, since, until in own if since <= end and until >= start]
+            if value.which == "first":
+                return lengths[0] if lengths else None
             return (min if value.shortest else max)(lengths, default=None)
         return max(_delay(own, value) for own in stays.values())
 
@@ -206,18 +219,8 @@ def _ends(part: tuple[float | None, float | None]) -> tuple[float, float]:
 
 def _events(run: Result, flows: Sequence[int] | None, value: Count, part: tuple[float | None, float | None]) -> float:
     """How many events of this kind there are in the window: packets where the events count them."""
-    import pyarrow.compute as pc
-
-    events = run.events.filter(pc.equal(run.events["kind"], value.kind))
-    start, end = _ends(part)
-    rows = zip(*(events[name].to_pylist() for name in ("t_ns", "flow", "value")), strict=True)
-    return float(
-        sum(
-            (count or 0) if value.kind in _COUNTED else 1
-            for t_ns, flow, count in rows
-            if (flows is None or flow in flows) and start <= t_ns / 1e9 <= end
-        )
-    )
+    found = happened(run, value.kind)
+    return float(sum(found.inside(flow, *_ends(part)).packets.sum() for flow in ([None] if flows is None else flows)))
 
 
 def _check_states(run: Result, stays: Mapping[int, Sequence[tuple[str, float, float]]], asked: Sequence[str]) -> None:

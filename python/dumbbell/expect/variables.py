@@ -1,16 +1,18 @@
-"""Variables of controllers at the moments that sentences name."""
+"""Variables of controllers, and columns of the samples, at the moments that sentences name."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError, listed
+from dumbbell.results.columns import sample_column, unit_of
 from dumbbell.results.stays import stays_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dumbbell.judge.sentence import Variable
+    from dumbbell.judge.values import Variable
     from dumbbell.results.load import Result
 
 #: Units of variables, and what one of them is in that of a sentence's number.
@@ -21,20 +23,57 @@ _SCALES = {
 
 
 def read(run: Result, flow: int, asked: Variable) -> float | None:
-    """A variable of one flow; None where it has no value then. Raises ResultError where its controller has none."""
-    rows = _rows(run, flow, asked.name)
+    """A variable of one flow, or a column of its samples; None where it has no value then. Raises ResultError where its
+    controller has none.
+    """
+    rows = _sampled(run, flow, asked.name) if asked.source == "sample" else _rows(run, flow, asked.name)
+    if not rows:
+        return None
     scale = _scale(asked, rows[0]["unit"])
     if asked.word is not None:
         _check_word(run, flow, asked, rows)
         rows = [{**row, "value": int(row["word"] == asked.word)} for row in rows]
     if asked.pick != "last":
         start, end = asked.start_s or 0.0, run.plan.duration_s if asked.end_s is None else asked.end_s
-        values = [row["value"] for row in _held(rows, start, end) if row["value"] is not None]
-        best = (max if asked.pick == "largest" else min)(values, default=None)
+        held = _held(rows, start, end)
+        best = _picked(held, asked.pick, start, end)
         return None if best is None else best * scale
     moment = _moment(run, flow, asked)
     held = [row for row in rows if moment is not None and row["t_ns"] / 1e9 <= moment]
     return held[-1]["value"] * scale if held and held[-1]["value"] is not None else None
+
+
+def _picked(rows: Sequence[dict[str, Any]], pick: str, start: float, end: float) -> float | None:
+    """The largest or smallest of these values, or their mean or median over time."""
+    ends = [*(row["t_ns"] / 1e9 for row in rows[1:]), end]
+    spans = [
+        (float(row["value"]), until - max(row["t_ns"] / 1e9, start))
+        for row, until in zip(rows, ends)
+        if row["value"] is not None
+    ]
+    if not spans:
+        return None
+    if pick in ("largest", "smallest"):
+        return (max if pick == "largest" else min)(value for value, _ in spans)
+    total = sum(length for _, length in spans)
+    if pick == "mean":
+        return sum(value * length for value, length in spans) / total if total > 0 else spans[-1][0]
+    passed = 0.0
+    for value, length in sorted(spans):
+        passed += length
+        if passed >= total / 2:
+            return value
+    return spans[-1][0]
+
+
+def _sampled(run: Result, flow: int, name: str) -> list[dict[str, Any]]:
+    """A column of a flow's samples as rows of a variable."""
+    unit = {"bit/s": "bit/s", "s": "us"}.get(unit_of(name)[0], "-")
+    t, column = sample_column(run, flow, "t_us"), sample_column(run, flow, name)
+    return [
+        {"t_ns": at * 1e3, "value": None if math.isnan(value) else value, "unit": unit, "word": None}
+        for at, value in zip(t.tolist(), column.tolist())
+    ]
 
 
 def _rows(run: Result, flow: int, name: str) -> list[dict[str, Any]]:
@@ -65,7 +104,7 @@ def _moment(run: Result, flow: int, asked: Variable) -> float | None:
         return run.plan.duration_s if asked.end_s is None else asked.end_s
     if not run.plan.record.events:
         raise ResultError(f"{run.folder.name}: it has no events, which {asked} needs; [record] events = true")
-    stays = list(stays_of(run, flow))
+    stays = stays_of(run, flow)
     moments = [since if asked.edge == "begins" else until for name, since, until in stays if name == asked.state]
     if not moments:
         _check_state(run, flow, asked.state, {name for name, _, _ in stays})

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from dumbbell.errors import ResultError, ScenarioError
-from dumbbell.expect.asked import Asked
-from dumbbell.expect.places import At
-from dumbbell.judge import HOLDS
-from dumbbell.judge.parse import sentence, value
-from dumbbell.judge.sentence import shown
-from dumbbell.scenario.declare import build
-from dumbbell.scenario.expect import Expect
+from dumbbell.results.columns import flow_column
 
-from .again import TABLES, again
+from .about import about
+from .again import with_tables
+from .look import Look
+from .proofs import Proof, proved
 from .rules import Rule, rules
 
 if TYPE_CHECKING:
-    from dumbbell.judge.sentence import Value
+    from collections.abc import Iterator, Sequence
+
     from dumbbell.results.load import Result
+
+    from .proofs import Repeated
 
 #: Mechanisms that are told of a flow unless all are asked for.
 _MOST = 2
-#: A figure that moves by less proves nothing.
-_MOVED = 0.1
-_HOLE = re.compile(r"\{([^{}]+)\}")
-
-
-class Proof(NamedTuple):
-    """A run without the cause: what was changed, and the figure before and after."""
-
-    change: str
-    figure: str
-    before: str
-    after: str
-    is_why: bool
+#: Flows of a table that are looked at, spread from the slowest to the fastest.
+_FLOWS = 8
 
 
 class Cause(NamedTuple):
@@ -46,108 +32,99 @@ class Cause(NamedTuple):
     rule: str
     text: str
     proof: Proof | None = None
+    unproved: str = ""
+    """Why a proof that was asked for could not be made; empty else, and where the rule has none."""
 
     @property
     def sentence(self) -> str:
         """The whole sentence, without the flow's name."""
         if self.proof is None:
-            return f"{self.text}."
+            return f"{self.text}; not proved: {self.unproved}." if self.unproved else f"{self.text}."
         proof = self.proof
         what = f"with {proof.change} its {proof.figure} is {proof.after} instead of {proof.before}"
         return f"{self.text}; {what}: that is why." if proof.is_why else f"{self.text}; but {what}: that is not why."
 
 
 class Explained(NamedTuple):
-    """A [[flow]] table of a run, and what is at work there; nothing where no rule holds."""
+    """A [[flow]] table of a run, and what is at work there; nothing where no rule holds. `part` says what time about a
+    moment that is of, where one was asked for; `untold` what cannot be told because the run lacks tables, and why it
+    was not made again with them.
+    """
 
     flow: str
     causes: list[Cause]
+    part: str = ""
+    untold: str = ""
 
 
 def explain(
-    result: Result, flow: str | None = None, *, proves: bool = False, everything: bool = False
+    result: Result, flow: str | None = None, *, at: float | None = None, proves: bool = False, everything: bool = False
 ) -> list[Explained]:
-    """Explain the flows of a run, or one of them by its name; raises ResultError for a name that none has, and for a
-    run without the tables that cannot be made again.
+    """Explain the flows of a run, or one of them by its name; `at` explains the time about a moment, in seconds.
+
+    Of a run without the tables that cannot be made again it tells what can be told (`Explained.untold`). Raises
+    ResultError for a name that none has, and a moment at which a flow was not there.
     """
-    run = with_tables(result)
-    groups = list(run.plan.groups)
+    groups = result.plan.groups
     if flow is not None and flow not in groups:
         raise ResultError(f'--flow: got "{flow}", wanted one of: {", ".join(groups)}')
-    most = len(rules()) if everything else _MOST
-    repeated: dict[tuple[str, ...], Result | None] = {}
-    explained = []
-    for name in groups if flow is None else [flow]:
-        told = list(islice(_causes(run, name), most))
-        causes = [_proved(run, name, rule, cause, repeated) if proves else cause for rule, cause in told]
-        explained.append(Explained(name, causes))
-    return explained
+    run, untold = with_tables(result)
+    repeated: Repeated | None = {} if proves else None
+    names = list(groups) if flow is None else [flow]
+    told = [_table(run, name, at, repeated, everything=everything) for name in names]
+    return [one._replace(untold=untold) for one in told]
 
 
-def with_tables(result: Result) -> Result:
-    """The run, or the same one made again with the tables that rules read."""
-    record = result.plan.record
-    has_all = record.events and record.limits and record.samples
-    return result if has_all else again(result, *TABLES)
-
-
-def _causes(run: Result, flow: str) -> Iterator[tuple[Rule, Cause]]:
-    facts = _facts(run)
-    for rule in rules():
-        if all(_holds(run, flow, _HOLE.sub(lambda hole: facts[hole[1]], text)) for text in rule.when):
-            yield rule, Cause(rule.name, _filled(run, flow, rule.say, facts))
-
-
-def _facts(run: Result) -> dict[str, str]:
-    """Numbers that conditions name in braces."""
-    flows = len(run.plan.flows)
-    idle = 1 - (run.summary.link.utilization or 0.0)
-    return {"fair80": f"{0.8 / flows:.6f}", "idle": f"{100 * idle:.0f} % of the time"}
-
-
-def _at(run: Result, text: str) -> At:
-    table = build(Expect, {"that": text}, "expect")
-    return At(Asked(table, sentence("jain >= 0"), 0, 0, {}), {(): [run]}, run.vary)
-
-
-def _holds(run: Result, flow: str, text: str) -> bool:
-    """True if the sentence holds for the flow; where it cannot be judged, it does not."""
-    try:
-        judged = sentence(text, of=flow).judge(_at(run, text))
-    except ScenarioError:  # a state that its controller has not got
-        return False
-    return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
-
-
-def _filled(run: Result, flow: str, text: str, facts: Mapping[str, str]) -> str:
-    def fill(hole: re.Match[str]) -> str:
-        return facts[hole[1]] if hole[1] in facts else shown(*_read(run, flow, hole[1]))
-
-    return _HOLE.sub(fill, text)
-
-
-def _read(run: Result, flow: str, text: str) -> tuple[Value, float]:
-    """A value of the grammar, and its number in the run."""
-    read = value(text, of=flow)
-    return read, _at(run, text).rows(read)[0].sample.interval.mean
-
-
-def _proved(run: Result, flow: str, rule: Rule, cause: Cause, repeated: dict[tuple[str, ...], Result | None]) -> Cause:
-    """The cause with its proof, where its rule has one and the run can be made again; `repeated` has such runs by what
-    was changed.
-    """
-    if not rule.prove:
-        return cause
-    if rule.prove not in repeated:
+def _table(run: Result, name: str, at: float | None, repeated: Repeated | None, *, everything: bool) -> Explained:
+    looks, part = _looks(run, name, at)
+    causes: list[Cause] = []
+    hidden: set[str] = set()
+    for rule, there in _holding(looks):
+        if not everything and (rule.aside or rule.name in hidden or len(causes) == _MOST):
+            continue
+        one = there[len(there) // 2]
         try:
-            repeated[rule.prove] = again(run, *rule.prove)
-        except ResultError:
-            repeated[rule.prove] = None
-    other = repeated[rule.prove]
-    if other is None:
-        return cause
-    figure, before = _read(run, flow, rule.moves)
-    _, after = _read(other, flow, rule.moves)
-    is_why = abs(after - before) > _MOVED * max(abs(before), abs(after))
-    change = ", ".join(rule.prove)
-    return cause._replace(proof=Proof(change, rule.moves, shown(figure, before), shown(figure, after), is_why))
+            text = one.filled(rule.say)
+        except ScenarioError:  # a table that the run lacks, and that it is not made again with
+            continue
+        hidden |= set(rule.hides)
+        look = next(look for look in looks if look.number == one.number)
+        proof, why_not = (None, "") if repeated is None else proved(look, one, rule, repeated)
+        causes.append(Cause(rule.name, text + _how_many(run, looks, there, one), proof, why_not))
+    return Explained(name, causes, part)
+
+
+def _looks(run: Result, name: str, at: float | None) -> tuple[list[Look], str]:
+    """The flows of a table that are looked at, and what time."""
+    looks = [Look.whole(run, name, number) for number in _spread(run, run.plan.groups[name])]
+    if at is None:
+        return looks, ""
+    parts = [about(run, look.number, at) for look in looks]
+    begin, end = parts[0][0]
+    said = f"from {begin:.3g} to {end:.3g} s, {parts[0][1]}"
+    return [look.inside(part) for look, (part, _) in zip(looks, parts)], said
+
+
+def _spread(run: Result, flows: Sequence[int]) -> list[int]:
+    """Some of these flows, from the one that got least to the one that got most."""
+    if len(flows) <= _FLOWS:
+        return list(flows)
+    got = flow_column(run, "goodput_bytes")
+    ranked = sorted(flows, key=lambda flow: got[flow])
+    return [ranked[round(i * (len(ranked) - 1) / (_FLOWS - 1))] for i in range(_FLOWS)]
+
+
+def _holding(looks: Sequence[Look]) -> Iterator[tuple[Rule, list[Look]]]:
+    """The rules that hold for half of the flows or more, each with where it does."""
+    for rule in rules():
+        there = [place for look in looks if (place := look.place(rule)) is not None]
+        if there and 2 * len(there) >= len(looks):
+            yield rule, there
+
+
+def _how_many(run: Result, looks: Sequence[Look], there: Sequence[Look], one: Look) -> str:
+    if len(looks) == 1:
+        return ""
+    of = len(run.plan.groups[looks[0].flow])
+    seen = f", of {of}" if of > len(looks) else ""
+    return f" (flow {one.number}; so do {len(there)} of {len(looks)} flows{seen})"

@@ -14,8 +14,12 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     when: tuple[str, ...]
     say: str
-    prove: tuple[str, ...] = ()
-    moves: str = ""
+    during: tuple[str, ...] = ()
+    there: tuple[str, ...] = ()
+    prove: tuple[tuple[str, ...], ...] = ()
+    moves: str = "goodput"
+    hides: tuple[str, ...] = ()
+    aside: bool = False
 
 
 class _Rules(msgspec.Struct, forbid_unknown_fields=True):

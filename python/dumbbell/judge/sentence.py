@@ -13,154 +13,10 @@ from typing import Literal, NamedTuple, Protocol
 from dumbbell.results.catalogue import figure
 from dumbbell.results.statistic import Sample
 
-from .questions import Order, Precision, Sign, Trend, compared, missing, number, together
+from .questions import Order, Precision, Sign, Trend, compared, missing, together
 from .rule import Tolerance
+from .values import Baseline, Reading, Scaled, Value, shown
 from .verdict import FAILS, HOLDS, UNCLEAR, UNJUDGED, Verdict, Word
-
-
-class Rtts(float):
-    """A time in the run as a number of RTTs: the propagation delay of the flows that a value is of."""
-
-    __slots__ = ()
-
-
-class Reading(NamedTuple):
-    """A figure of the runs.
-
-    Attributes
-    ----------
-    figure
-        Its canonical name, with the link behind an @ if any.
-    of
-        Whose: a [[flow]] table by name, a controller, ``flow[N]``, ``all``, ``lowest``, ``highest``; None: each.
-    case
-        What is different in the runs that are read: a controller, NAME=CONTROLLER or KEY=VALUE,...; None: nothing.
-    start_s, end_s
-        The part of the run, in seconds or `Rtts`; None: that of the expectation, or of the scenario.
-    """
-
-    figure: str
-    of: str | None = None
-    case: str | None = None
-    start_s: float | None = None
-    end_s: float | None = None
-
-    def __str__(self) -> str:
-        return _with_clauses(self.figure, of=self.of, case=self.case, start_s=self.start_s, end_s=self.end_s)
-
-
-class Baseline(NamedTuple):
-    """The same figure in the runs of a baseline."""
-
-    def __str__(self) -> str:
-        return "baseline"
-
-
-class Scaled(NamedTuple):
-    """A value times a number."""
-
-    factor: float
-    value: Reading | Baseline
-
-    def __str__(self) -> str:
-        return str(self.value) if self.factor == 1 else f"{self.factor:g} x {self.value}"
-
-
-class Count(NamedTuple):
-    """How often something happened: events of a kind, or how often the controller entered a state."""
-
-    what: Literal["event", "state"]
-    kind: str
-    of: str | None = None
-    start_s: float | None = None
-    end_s: float | None = None
-
-    def __str__(self) -> str:
-        return _with_clauses(f"{self.what} {self.kind}", of=self.of, start_s=self.start_s, end_s=self.end_s)
-
-
-class Delay(NamedTuple):
-    """Time from one change of state to the next entry of another: how long after `edge` of `after` the controller
-    enters `state`.
-    """
-
-    state: str
-    after: str
-    edge: Literal["begins", "ends"]
-    of: str | None = None
-
-    def __str__(self) -> str:
-        return f"state {self.state} after {self.after} {self.edge}"
-
-
-class Stay(NamedTuple):
-    """How long the controller stays in a state: the longest time, or the shortest; `is_longest`: the longest, whatever
-    it is compared with.
-    """
-
-    state: str
-    of: str | None = None
-    shortest: bool = False
-    is_longest: bool = False
-
-    def __str__(self) -> str:
-        return f"{'longest ' if self.is_longest else ''}stay in {self.state}"
-
-
-class Variable(NamedTuple):
-    """A variable that the controller declares: at a time, when a state first begins or ends, at the end, or the largest
-    or smallest value of a part of the run.
-
-    Attributes
-    ----------
-    unit
-        What a number is in that it is compared with: ``bit/s``, ``s``, or the unit of the variable (empty).
-    word
-        The word that is asked for, of a variable that has words: its value is 1 where it has this one, else 0.
-    """
-
-    name: str
-    pick: Literal["last", "largest", "smallest"] = "last"
-    of: str | None = None
-    state: str | None = None
-    edge: Literal["begins", "ends"] | None = None
-    at_s: float | None = None
-    start_s: float | None = None
-    end_s: float | None = None
-    unit: Literal["bit/s", "s", ""] = ""
-    word: str | None = None
-
-    def __str__(self) -> str:
-        when = (
-            f"at {self.state} {self.edge}" if self.state else f"at {_span(self.at_s)}" if self.at_s is not None else ""
-        )
-        picked = "" if self.pick == "last" else self.pick
-        return " ".join(filter(None, [picked, "variable", self.name, self.of and f"of {self.of}", when]))
-
-
-class Counter(NamedTuple):
-    """A counter of a flow over the whole run (docs/results.md, flows.parquet)."""
-
-    name: str
-    of: str | None = None
-
-    def __str__(self) -> str:
-        return f"count {self.name}{f' of {self.of}' if self.of else ''}"
-
-
-class Limit(NamedTuple):
-    """For what share of the time something limited a flow (docs/results.md, limits.parquet)."""
-
-    what: str
-    of: str | None = None
-    start_s: float | None = None
-    end_s: float | None = None
-
-    def __str__(self) -> str:
-        return _with_clauses(f"limit {self.what}", of=self.of, start_s=self.start_s, end_s=self.end_s)
-
-
-Value = Reading | Count | Counter | Delay | Stay | Variable | Limit
 
 
 class Named(NamedTuple):
@@ -216,7 +72,7 @@ class Compare(NamedTuple):
     def values(self) -> Iterator[Value]:
         """The values that it reads of runs."""
         yield self.left
-        if isinstance(self.right, Scaled) and isinstance(self.right.value, Reading):
+        if isinstance(self.right, Scaled) and not isinstance(self.right.value, Baseline):
             yield self.right.value
 
     def judge(self, place: Place) -> list[Judged]:
@@ -249,7 +105,7 @@ class Compare(NamedTuple):
 
     def _against(self, left: Named, right: Named) -> Judged:
         assert isinstance(self.right, Scaled)
-        factor, of = self.right.factor, right.sample
+        factor, of = self.right.factor * self.right.unit, right.sample
         scaled = Sample(tuple(None if v is None else factor * v for v in of.values), of.seeds)
         wanted = self._wanted(f"{self.right} = {shown(self.left, scaled.interval.mean)}")
         absent = lacking(self.left if isinstance(self.right.value, Baseline) else self.right.value, scaled)
@@ -411,28 +267,6 @@ def _line(reading: Reading, line: Sequence[tuple[float, Sample]]) -> str:
     return " -> ".join(shown(reading, sample.interval.mean) for _, sample in line)
 
 
-def shown(value: Value, amount: float) -> str:
-    """A number of this value as people read it, with its unit."""
-    if not math.isfinite(amount):
-        return "none" if math.isnan(amount) else "never" if isinstance(value, (Delay, Stay)) else "infinite"
-    if isinstance(value, Reading):
-        known = figure(value.figure)
-        return f"{number(known.scale * amount)}{f' {known.unit}' if known.unit else ''}"
-    if isinstance(value, Variable):
-        return _shown_variable(value, amount)
-    if isinstance(value, Limit):
-        return f"{number(100 * amount)} %"
-    return f"{number(amount)} s" if isinstance(value, (Delay, Stay)) else number(amount)
-
-
-def _shown_variable(value: Variable, amount: float) -> str:
-    if value.word is not None:
-        return value.word if amount == 1 else f"not {value.word}"
-    if value.unit == "bit/s":
-        return f"{number(amount / 1e6)} Mbit/s"
-    return f"{number(amount)} s" if value.unit == "s" else number(amount)
-
-
 def tolerance_text(value: Value, tolerance: Tolerance) -> str:
     """A tolerance as people read it."""
     if tolerance.share:
@@ -446,19 +280,3 @@ def _measured(value: Value, sample: Sample) -> str:
     if interval.half is None or interval.n < 2:
         return shown(value, interval.mean)
     return f"{shown(value, interval.mean)} ± {shown(value, interval.half).partition(' ')[0]}"
-
-
-def _with_clauses(
-    head: str,
-    *,
-    of: str | None = None,
-    case: str | None = None,
-    start_s: float | None = None,
-    end_s: float | None = None,
-) -> str:
-    clauses = [("of", of), ("with", case), ("from", _span(start_s)), ("to", _span(end_s))]
-    return " ".join([head, *(f"{word} {value}" for word, value in clauses if value)])
-
-
-def _span(time: float | None) -> str:
-    return "" if time is None else f"{time:g}{'rtt' if isinstance(time, Rtts) else 's'}"

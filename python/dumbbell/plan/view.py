@@ -71,13 +71,14 @@ class WorkloadView(View, frozen=True, kw_only=True):
 
 class StageView(View, frozen=True, kw_only=True):
     """A part of a flow's route; `link` is the number of the link where `kind` is ``link``, `ppb` the share in parts of
-    10^9 that a random `model` of ``loss`` loses.
+    10^9 that a random `model` of ``loss`` loses, `steps` the course of a delay or loss: (ns, value).
     """
 
     kind: str
     link: Count | None = None
     model: str = ""
     ppb: Count = 0
+    steps: tuple[tuple[Count, Count], ...] = ()
 
 
 class FlowView(fields.Flow, frozen=True, kw_only=True):

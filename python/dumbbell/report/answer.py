@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dumbbell.comparison import Comparison
+    from dumbbell.explain.told import Teller
     from dumbbell.judge.versus import Figure
     from dumbbell.results.load import Result
 
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 _WORDS: dict[Word, str] = {HOLDS: "agrees", FAILS: "differs", UNCLEAR: "unclear", UNJUDGED: "unjudged"}
 
 
-def answer(gathered: Gathered, changes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The kind of the report, its sentences, the figure that it is about, and the verdicts of a comparison."""
+def answer(gathered: Gathered, changes: Mapping[str, Any] | None, teller: Teller | None = None) -> dict[str, Any]:
+    """The kind of the report, its sentences, the figure that it is about, and the verdicts of a comparison, which
+    `teller` explains.
+    """
     runs = gathered.runs
     if not runs:
         return {"kind": "run", "sentences": [], "told": [], "lead": "", "comparison": None}
     told = words.verdict(runs)
-    compared = _compared(gathered)
+    compared = _compared(gathered, teller)
     trend = trends.sentences(runs)
     kind, sentences = "run", told
     if compared is not None:
@@ -43,7 +46,7 @@ def answer(gathered: Gathered, changes: Mapping[str, Any] | None) -> dict[str, A
     return {"kind": kind, "sentences": sentences, "told": rest, "lead": trends.lead(runs), "comparison": compared}
 
 
-def _compared(gathered: Gathered) -> dict[str, Any] | None:
+def _compared(gathered: Gathered, teller: Teller | None) -> dict[str, Any] | None:
     """The verdicts of `dumbbell compare` on its folder; None for other folders."""
     if len(gathered.folders) != 1:
         return None
@@ -58,7 +61,8 @@ def _compared(gathered: Gathered) -> dict[str, Any] | None:
         return None
     names = list(sides)
     start_s, end_s = gathered.window or (None, None)
-    rows = list(comparison.compared({name: sides[name] for name in names}, start_s=start_s, end_s=end_s))
+    by_name = {name: sides[name] for name in names}
+    rows = list(comparison.compared(by_name, start_s=start_s, end_s=end_s, teller=teller))
     return {
         "text": f"{comparison.verdict(rows, names)}.",
         "sides": names,
@@ -83,6 +87,7 @@ def _row(row: Comparison) -> dict[str, Any]:
         "word": _WORDS[row.word],
         "why": "; ".join([*why, *(["one seed"] if row.repetitions == 1 else [])]),
         "where": ", ".join(name for name, same in lines if any(one.word != HOLDS for one in same.values())),
+        "causes": row.why,
         "figures": [_line(name, same, list(row.figures)) for name, same in lines],
     }
 

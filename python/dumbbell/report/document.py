@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dumbbell.errors import ResultError
+from dumbbell.explain.told import Teller
 from dumbbell.judge import change as changing
 from dumbbell.judge.change import Change
 from dumbbell.results import figures
@@ -15,7 +16,7 @@ from dumbbell.results.manifest import unfinished
 from dumbbell.results.texts import change_text, mean_text
 from dumbbell.units import value_text
 
-from . import answer, looks, origin, overtime, route, spread, sweeps
+from . import answer, looks, origin, overtime, route, spread, sweeps, why
 from .gathered import Gathered, labels
 from .table import rows, table
 
@@ -26,18 +27,21 @@ if TYPE_CHECKING:
     from dumbbell.results.catalogue import Measured
 
 #: Version of the page's data.
-VERSION = 3
+VERSION = 4
 CHANGES_MOST = 400
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
-def document(gathered: Gathered, out: Path) -> dict[str, Any]:
-    """The page's data; `out` is the file that it becomes, from which links begin."""
+def document(gathered: Gathered, out: Path, *, explains: bool = True) -> dict[str, Any]:
+    """The page's data; `out` is the file that it becomes, from which links begin. With `explains` it says why flows got
+    what they got, for which runs may be made again (`why.py`).
+    """
     runs = gathered.runs
+    teller = Teller() if explains else None
     varied, notes = sweeps.sweeps(gathered)
     distributions, more = spread.distributions(runs) if runs else ([], [])
-    changed = changes(gathered)
-    said = answer.answer(gathered, changed)
+    changed = changes(gathered, teller)
+    said = answer.answer(gathered, changed, teller)
     varied.sort(key=lambda one: one["metric"] != said["lead"])
     return {
         "version": VERSION,
@@ -49,6 +53,7 @@ def document(gathered: Gathered, out: Path) -> dict[str, Any]:
         "verdict": said["sentences"],
         "told": said["told"],
         "comparison": said["comparison"],
+        "why": why.why(gathered, said["kind"], teller),
         "warnings": warnings(gathered),
         "paths": route.paths([run.result for run in runs]),
         "table": table(runs) if runs else None,
@@ -88,7 +93,7 @@ def warnings(gathered: Gathered) -> list[dict[str, Any]]:
     return grouped
 
 
-def changes(gathered: Gathered) -> dict[str, Any] | None:
+def changes(gathered: Gathered, teller: Teller | None = None) -> dict[str, Any] | None:
     """Changes from the first of two folders to the second, those that moved apart; None unless there are two."""
     if len(gathered.folders) != 2 or not all(folder.runs for folder in gathered.folders):
         return None
@@ -109,6 +114,7 @@ def changes(gathered: Gathered) -> dict[str, Any] | None:
         "still": [_changed(change) for change in still[:CHANGES_MOST]],
         "directions": [_direction(each) for each in changing.directions(changed) if each.is_clear],
         "caption": _intervals(changed, outcome),
+        "why": why.of_changes(gathered, [change for change in moved if not is_single], teller),
         "only_before": gone, "only_after": new,
         "left_out": sum(max(len(part) - CHANGES_MOST, 0) for part in (moved, still)),
     }  # fmt: skip

@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 
 #: Columns of the samples that have a number for every row or null.
 SAMPLES = ("t_us", "goodput_bytes", "segs_sent", "retrans_total", "srtt_us", "rtt_us", "cwnd", "in_flight")
+#: Columns of the samples that count up.
+COUNTING = ("goodput_bytes", "segs_sent", "delivered", "lost_total", "retrans_total")
+#: Columns of the samples that sentences read: numbers, and words.
+SAMPLE_NUMBERS = (
+    *COUNTING, "goodput_bps", "cwnd", "ssthresh", "pacing_bps", "srtt_us", "rtt_us", "min_rtt_us", "in_flight",
+    "packets_out", "sacked", "lost", "retrans_out", "delivery_rate_bps", "ca_state", "bw_bps", "cca_min_rtt_us",
+    "pacing_gain", "cwnd_gain", "inflight_lo", "inflight_hi",
+)  # fmt: skip
+SAMPLE_WORDS = ("cca_state",)
+#: Columns of the queue table that are of one moment.
+QUEUE_STATES = ("backlog_bytes", "backlog_packets", "sojourn_us")
+
+
+def unit_of(column: str) -> tuple[str, float]:
+    """The unit of a column: what it counts in, and how many of that are one of its own."""
+    endings = {"bps": ("bit/s", 1.0), "us": ("s", 1e-6)}
+    return endings.get(column.rpartition("_")[2], ("", 1.0))
 
 
 def floats(table: pa.Table, name: str) -> Column:

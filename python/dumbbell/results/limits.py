@@ -27,11 +27,15 @@ def limits_of(result: Result, flow: int) -> list[Held]:
     """
     import pyarrow.compute as pc
 
-    table = result.limits
-    mine = table.filter(pc.equal(table["flow"], flow))
-    end = _end(result, flow)
-    since = [t / 1e9 for t in mine["t_ns"].to_pylist()]
-    return [Held(*row) for row in zip(mine["limit"].to_pylist(), since, [*since[1:], end])]
+    name = f"limits.{flow}"
+    if name not in result.kept:
+        table = result.limits
+        mine = table.filter(pc.equal(table["flow"], flow))
+        since = [t / 1e9 for t in mine["t_ns"].to_pylist()]
+        ends = [*since[1:], _end(result, flow)]
+        result.kept[name] = [Held(*row) for row in zip(mine["limit"].to_pylist(), since, ends)]
+    kept: list[Held] = result.kept[name]
+    return kept
 
 
 def share_of_time(held: Iterable[Held], limit: str, start: float, end: float) -> float | None:

@@ -10,8 +10,16 @@ if TYPE_CHECKING:
     from .result import Result
 
 
-def stays_of(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:
+def stays_of(result: Result, flow: int) -> list[tuple[str, float, float]]:
     """State, and the seconds from and until which it lasted."""
+    name = f"stays.{flow}"
+    if name not in result.kept:
+        result.kept[name] = list(_stays(result, flow))
+    kept: list[tuple[str, float, float]] = result.kept[name]
+    return kept
+
+
+def _stays(result: Result, flow: int) -> Iterator[tuple[str, float, float]]:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,10 +1,12 @@
-"""The processes that check scenarios for the server: what takes too long ends with its process, and the server goes on.
+"""The processes that check scenarios for the server, and explain runs: what takes too long ends with its process, and
+the server goes on.
 
 A few lines can ask for minutes of planning (an hour of a generated link in each of 150 flows), and a link that is
 shared makes the page ask for it by being opened.
 
     {"what": "answer", "posted": ...}       ->  {"answer": what the page is told of the scenario}
     {"what": "outline", "posted": ...}      ->  {"answer": what is to be known of its runs before there is a result}
+    {"what": "why", "posted": ...}          ->  {"answer": why the flows of a finished run got what they got}
                                                 {"errors": [{"key", "text", "line"}]}, {"error": text}
 """
 
@@ -15,6 +17,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,19 +38,22 @@ if TYPE_CHECKING:
 
 #: Seconds that a check may take. What is within the server's other limits takes some seconds at most.
 TIME_S = 20.0
-#: Checks that go on at once, each in a process of its own.
+#: Checks that go on at once, each in a process of its own; apart from them, as many runs are explained.
 AT_ONCE = 2
+#: Why a process ended that had no answer, by what it was asked.
+_LATE = {"why": "explaining this run takes"}
+_WANTED = {"why": "`dumbbell explain` has no limit"}
 
 
 class Checkers:
-    """The processes, as the server sees them."""
+    """The processes, as the server sees them. With `is_warm` the first is there before it is needed."""
 
-    def __init__(self, desk: Desk, *, time_s: float = TIME_S) -> None:
+    def __init__(self, desk: Desk, *, time_s: float = TIME_S, is_warm: bool = True) -> None:
         self._desk = desk
         self._time_s = time_s
         self._room = threading.Semaphore(AT_ONCE)
         self._lock = threading.Lock()
-        self._free: list[subprocess.Popen[str]] = [_process()]
+        self._free: list[subprocess.Popen[str]] = [_process()] if is_warm else []
         self._has_ended = False
 
     def answer(self, posted: Mapping[str, Any], desk: Desk | None = None) -> dict[str, Any]:
@@ -61,13 +67,23 @@ class Checkers:
         """Outline of a scenario's runs; raises ScenarioError for one that is refused."""
         return self._asked("outline", posted, desk)
 
+    def why(self, posted: Mapping[str, Any], desk: Desk) -> dict[str, Any]:
+        """Why the flows of a run got what they got (`why.py`); raises ResultError."""
+        try:
+            return self._asked("why", posted, desk)
+        except ScenarioError as error:
+            raise ResultError(str(error)) from None
+
     def end(self) -> None:
-        """End all of them."""
+        """End all of them: each by the end of its input, so that it clears up."""
         with self._lock:
             self._has_ended = True
             free, self._free = self._free, []
         for process in free:
-            process.kill()
+            with suppress(OSError):
+                if process.stdin:
+                    process.stdin.close()
+        for process in free:
             _end(process)
 
     def _asked(self, what: str, posted: Mapping[str, Any], desk: Desk | None) -> dict[str, Any]:
@@ -76,7 +92,7 @@ class Checkers:
             "results": str(of.results), "limits": list(of.limits), "simulated": of.is_simulated, "time_s": self._time_s
         }  # fmt: skip
         if not self._room.acquire(timeout=self._time_s):
-            raise OutError(f"{AT_ONCE} other scenarios are being checked; try again")
+            raise OutError(f"{AT_ONCE} others are being {'explained' if what == 'why' else 'checked'}; try again")
         try:
             with self._lock:
                 process = self._free.pop() if self._free else None
@@ -84,7 +100,7 @@ class Checkers:
                 process = _process()
             text = _exchanged(process, json.dumps({"what": what, "posted": posted, **told}))
             if text is None:
-                raise ScenarioError("", self._failed(process))
+                raise ScenarioError("", self._failed(process, what))
             with self._lock:
                 if not self._has_ended:
                     self._free.append(process)
@@ -92,11 +108,11 @@ class Checkers:
         finally:
             self._room.release()
 
-    def _failed(self, process: subprocess.Popen[str]) -> str:
+    def _failed(self, process: subprocess.Popen[str], what: str) -> str:
         """Why there is no answer."""
-        if _end(process) == -signal.SIGALRM:
-            return f"checking this takes longer than {self._time_s:g} s: wanted fewer flows, runs or generated links"
-        return "checking this takes more memory than there is: wanted fewer flows, runs or generated links"
+        limit = f"longer than {self._time_s:g} s" if _end(process) == -signal.SIGALRM else "more memory than there is"
+        late = _LATE.get(what, "checking this takes")
+        return f"{late} {limit}: {_WANTED.get(what, 'wanted fewer flows, runs or generated links')}"
 
 
 def _process() -> subprocess.Popen[str]:
@@ -213,6 +229,10 @@ def _lines(plan: Any) -> dict[str, Any]:
 def _told(asked: dict[str, Any]) -> dict[str, Any]:
     desk = Desk(Path(asked["results"]), Limits(*asked["limits"]), is_simulated=asked["simulated"])
     try:
+        if asked["what"] == "why":
+            from . import why
+
+            return {"answer": why.told(desk, asked["posted"])}
         if asked["what"] == "answer":
             return {"answer": desk.answer(asked["posted"])}
         return {"answer": outline(desk.check(asked["posted"]))}

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell.errors import ResultError, show, wrong
 
+from . import why
 from .check import Desk
+from .checker import Checkers
 from .jobs import Book, Spare
 from .limits import JOBS_MAX, JOBS_SEAT, TOGETHER, Keep, Limits
 from .recordings import Recordings
 from .shelf import Shelf, documented
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from .checker import Checkers
 
 #: The address that no other machine reaches.
 LOCAL = "127.0.0.1"
@@ -66,7 +66,7 @@ class Rooms:
     ) -> None:
         self._spare, self._room = Spare(), threading.Semaphore(at_once)
         self._alone = threading.Lock()
-        self._checkers = checkers
+        self._checkers, self._explainers = checkers, Checkers(Desk(results, limits), is_warm=False)
         self._shared: list[str] = []
         self.own = self._made("own", Desk(results, limits), keep, jobs=JOBS_MAX, at_once=at_once)
         self.seats: list[Room] = []
@@ -123,6 +123,11 @@ class Rooms:
         paths = [self._folder(room, name) for name in names]
         return documented(paths, [*room.desk.places, self.own.desk.results], room.desk.results)
 
+    def why(self, room: Room, posted: Mapping[str, Any]) -> dict[str, Any]:
+        """Why the flows of a run that a room sees got what they got; raises ResultError."""
+        name, _, _ = why.asked(posted)
+        return self._explainers.why({**posted, "run": str(self._folder(room, name))}, room.desk)
+
     def _folder(self, room: Room, name: object) -> Path:
         if isinstance(name, str) and name.startswith(SHARED) and room in self.seats:
             plain = name.removeprefix(SHARED)
@@ -132,8 +137,9 @@ class Rooms:
         return room.shelf.folder(name)
 
     def end(self) -> None:
-        """End all jobs."""
+        """End all jobs, and what explains runs."""
         self._spare.end()
+        self._explainers.end()
         for room in (self.own, *self.seats):
             room.book.end()
 

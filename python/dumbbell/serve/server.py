@@ -330,6 +330,10 @@ class Handler(BaseHTTPRequestHandler):
         """Keep a recording."""
         self.send_json(self.room.recordings.keep(posted.get("name"), posted.get("text")))
 
+    def why(self, posted: dict[str, Any]) -> None:
+        """Send why the flows of a finished run got what they got."""
+        self.send_json(self.server.rooms.why(self.room, posted))
+
     def share(self, posted: dict[str, Any]) -> None:
         """Show a finished run to all seats."""
         self.server.rooms.share(self.room, posted.get("run"))
@@ -367,4 +371,5 @@ _POST = {
     "/api/cancel": Handler.cancel,
     "/api/record": Handler.record,
     "/api/share": Handler.share,
+    "/api/why": Handler.why,
 }

@@ -74,4 +74,4 @@ class Shelf:
 def documented(paths: Sequence[Path], places: Sequence[Path], out: Path) -> dict[str, Any]:
     """The data of a report of these folders, which may read files below `places`; links begin at `out`."""
     with only_below(places):
-        return document(gather(paths, start_s=None, end_s=None, title=None), out / "report.html")
+        return document(gather(paths, start_s=None, end_s=None, title=None), out / "report.html", explains=False)

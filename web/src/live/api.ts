@@ -68,6 +68,11 @@ export interface FigureCases extends Figure {
     not_stated: string[];
     cases: { label: string; tables: Tables }[];
 }
+/** What the server says of a finished run: see python/dumbbell/serve/why.py. */
+export interface Said {
+    sentences: string[];
+    note: string;
+}
 export interface Posted {
     tables?: Tables;
     toml?: string;
@@ -149,6 +154,7 @@ export const api = {
     start: (posted: Posted): Promise<{ job: string }> => ask("/api/start", posted),
     cancel: (job: string): Promise<void> => ask("/api/cancel", { job }),
     document: (runs: string[]): Promise<Report> => ask(`/api/document?${named(runs)}`),
+    why: (run: string, number: number, at?: number): Promise<Said> => ask("/api/why", { run, number, at }),
     papers: (): Promise<{ papers: Paper[] }> => ask("/api/papers"),
     figure: (id: string): Promise<FigureCases> => ask(`/api/figure?id=${encodeURIComponent(id)}`),
     recordings: (): Promise<{ recordings: Recording[] }> => ask("/api/recordings"),

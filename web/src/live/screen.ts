@@ -10,6 +10,7 @@ import { Coming } from "./coming";
 import { Past } from "./past";
 import { Stage } from "./stage";
 import { Growing } from "./sweep";
+import { Why, type Shown } from "./why";
 
 interface Calls {
     say(text: string): void;
@@ -24,6 +25,8 @@ export class Screen {
     private readonly growing: Growing;
     private readonly verdict = h("div", { class: "verdict", "aria-live": "polite" });
     private readonly facts = h("div", {});
+    private readonly why = new Why();
+    private readonly asks: boolean;
     private fading = 0;
     private gone = () => {};
     /** The one run on screen, which the next one shows below itself. */
@@ -35,7 +38,10 @@ export class Screen {
         known: Known,
         private readonly calls: Calls,
     ) {
-        this.stage = new Stage(known.looks);
+        // What explains a run is started by asking, which a page that watches may not do.
+        this.asks = !known.room.watches;
+        this.stage = new Stage(known.looks, this.asks ? (time) => void this.why.ask(time) : null);
+        this.stage.element.append(this.why.here);
         this.growing = new Growing(known.looks);
         this.past = new Past(known.keep, () => {
             this.growing.clear();
@@ -44,7 +50,14 @@ export class Screen {
     }
 
     get elements(): HTMLElement[] {
-        return [this.verdict, this.growing.element, this.stage.element, this.past.element, this.facts];
+        return [
+            this.verdict,
+            this.why.whole,
+            this.growing.element,
+            this.stage.element,
+            this.past.element,
+            this.facts,
+        ];
     }
 
     /** Another scenario: axes of its own, and no run before. */
@@ -110,6 +123,7 @@ export class Screen {
 
     private begun(begin: NonNullable<News["begin"]>): Coming[] {
         this.calls.say("");
+        this.why.clear();
         this.growing.clear();
         this.bar.value = 0;
         this.bar.hidden = false;
@@ -152,6 +166,7 @@ export class Screen {
         this.under = runs.filter((run) => pinned.some((name) => run.label.includes(name)));
         const last = Math.max(...runs.map((run) => run.charts.cwnd?.x.at(-1) ?? 0), 0.001);
         this.stage.show(runs, Math.ceil(last * 10) / 10, last, false);
+        if (this.asks) this.why.show(shown(report, runs, chosen));
         if (runs.length > 1) this.stage.haunt(null);
         this.last = runs.length === 1 ? runs[0] : null;
         this.gone();
@@ -166,6 +181,15 @@ function firsts(report: Report): Run[] {
     const { runs } = report.series;
     if (report.folders.length === 1) return runs.slice(0, 4);
     return report.folders.flatMap((folder) => runs.find((run) => run.label.includes(folder)) ?? []);
+}
+
+/** What the server calls the runs on screen. */
+function shown(report: Report, runs: Run[], chosen: string[]): Shown[] {
+    const label = (run: Run) => (runs.length > 1 ? run.label : "");
+    if (chosen.length === 1)
+        return runs.map((run) => ({ run: chosen[0], number: run.run, label: label(run) }));
+    const folderOf = (run: Run) => report.folders.indexOf(run.folder);
+    return runs.map((run) => ({ run: chosen[folderOf(run)], number: 0, label: label(run) }));
 }
 
 function facts(report: Report): HTMLElement[] {

@@ -51,7 +51,11 @@ export class Stage {
     private before = 0;
     private gone = () => {};
 
-    constructor(private readonly looks: Looks) {
+    /** `ask` hears of a time that was clicked in a chart of a finished run. */
+    constructor(
+        private readonly looks: Looks,
+        private readonly ask: ((time: number) => void) | null,
+    ) {
         this.pause.addEventListener("click", () => this.setPaused(!this.isPaused));
         this.speed.addEventListener("input", () => this.paced());
         this.rescale.title = "Axes stay as they are from run to run; this fits them to what is on screen";
@@ -186,8 +190,9 @@ export class Stage {
         // Whoever reads a chart by keyboard goes on in the one that takes its place.
         const read = [...this.charted].find(([, one]) => one.isRead)?.[0];
         this.charted.forEach((one) => one.end());
+        const ask = this.isLive ? null : this.ask;
         this.charted = new Map(
-            panels.flatMap((one) => (one ? [[one.name, new Charted(one, part)] as const] : [])),
+            panels.flatMap((one) => (one ? [[one.name, new Charted(one, part, ask)] as const] : [])),
         );
         this.gone();
         const [bands, gone] = scoped(() => (this.isLive ? null : states(this.runs, this.runs.length > 1)));

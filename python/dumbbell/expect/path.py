@@ -1,0 +1,143 @@
+"""What a scenario gives the path of a flow: `path WHAT` of sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dumbbell.results import metrics
+from dumbbell.results.columns import flow_column
+from dumbbell.units import FRAME_BYTES, MSS_BYTES
+
+if TYPE_CHECKING:
+    from dumbbell.judge.values import Given
+    from dumbbell.plan.view import FlowView, LinkView
+    from dumbbell.results.load import Result
+
+Part = tuple[float, float]
+
+
+def given(run: Result, flow: int, asked: Given, part: Part) -> float | None:
+    """What `asked` names, rates in bit/s, times in s; None where the path has none."""
+    end = min(part[1], run.plan.duration_s)
+    for of in (_rates, _delays, _others):
+        known = of(run, flow, (part[0], end))
+        if asked.what in known:
+            return known[asked.what]
+    return None
+
+
+def _rates(run: Result, flow: int, part: Part) -> dict[str, float | None]:
+    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
+    rate = mean_rate(link, *part)
+    capacity, flows = rate * payload_share(planned), max(1.0, flows_there(run, flow, part))
+    bdp = rate * planned.rtt_ns / 1e9 / (8 * FRAME_BYTES)
+    return {
+        "rate": rate,
+        "top_rate": float(link.fastest_bps),
+        "capacity": capacity,
+        "share": capacity / flows,
+        "up_rate": up_rate(run, flow, *part),
+        "policer_rate": float(link.policer.rate_bps) if link.policer else None,
+        "bdp": bdp,
+        "bdp_share": bdp / flows,
+        "rates": math.inf if link.trace is not None else float(len({step for _, step in link.course})),
+    }
+
+
+def _delays(run: Result, flow: int, part: Part) -> dict[str, float | None]:
+    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
+    rtt, rate = planned.rtt_ns / 1e9, mean_rate(link, *part)
+    delays = [stage.steps for stage in (*planned.forward, *planned.back) if stage.kind == "delay"]
+    return {
+        "rtt": rtt,
+        "packet_rtt": rtt + (8 * FRAME_BYTES / rate if rate else 0.0),
+        "rtts": float(max((len({step for _, step in steps}) for steps in delays), default=1) or 1),
+        "outage": _without_rate(link, part),
+        "back": max((until for _, until in _outages(link, part[1]) if until <= part[1]), default=None),
+    }
+
+
+def _others(run: Result, flow: int, part: Part) -> dict[str, float | None]:
+    planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
+    limit, policer = link.qdisc.limit, link.policer
+    return {
+        "buffer": limit.wire_bytes / FRAME_BYTES if limit else None,
+        "policer_burst": float(policer.burst_bytes) if policer else None,
+        "flows": flows_there(run, flow, part),
+        "max_rate": None if planned.max_rate_bps is None else float(planned.max_rate_bps),
+        "alike": float(sum(one.table == planned.table for one in run.plan.flows)),
+        "ack_parts": float(sum(stage.kind in ("thin", "aggregate") for stage in planned.back)),
+        "up_flows": float(sum(one.direction != planned.direction for one in run.plan.flows)),
+    }
+
+
+def active(run: Result, flow: int, part: Part) -> Part:
+    """The time of a part of the run in which a flow was there."""
+    start, stop = (float(flow_column(run, name)[flow]) for name in ("start_us", "stop_us"))
+    return max(start / 1e6, part[0]), min((stop + 1) / 1e6, part[1])  # events have parts of a microsecond
+
+
+def rivals(run: Result, flow: int) -> list[int]:
+    """The flows whose data cross the link that is a flow's bottleneck, itself included."""
+    link = run.plan.recorded_links[busiest(run, flow)]
+    return [i for i in range(len(run.plan.flows)) if any(link is one for one in run.plan.way(i))]
+
+
+def flows_there(run: Result, flow: int, part: Part) -> float:
+    """How many flows were on its bottleneck, on average over a part of the run."""
+    lengths = [stop - start for other in rivals(run, flow) for start, stop in (active(run, other, part),)]
+    return sum(max(0.0, length) for length in lengths) / (part[1] - part[0]) if part[1] > part[0] else 1.0
+
+
+def busiest(run: Result, flow: int) -> int:
+    """The number of the link of a flow's way that is in use for the largest share of the time; where that is not
+    recorded, the slowest.
+    """
+    name = f"busiest.{flow}"
+    if name not in run.kept:
+        way, links = run.plan.way(flow), run.plan.recorded_links
+        numbers = [i for i, link in enumerate(links) if any(link is one for one in way)] or [0]
+        slowest = min(numbers, key=lambda i: links[i].fastest_bps)
+        use = (
+            {i: metrics.utilization(run, link=i) for i in numbers} if len(numbers) > 1 and run.plan.record.queue else {}
+        )
+        run.kept[name] = max(use, key=lambda i: use[i]) if use else slowest
+    number: int = run.kept[name]
+    return number
+
+
+def mean_rate(link: LinkView, start_s: float, end_s: float) -> float:
+    """The mean rate of a link over a part of the run, bit/s on the wire."""
+    start, end = round(start_s * 1e9), round(end_s * 1e9)
+    return link.bits(start, end) / ((end - start) / 1e9) if end > start else float(link.fastest_bps)
+
+
+def payload_share(flow: FlowView) -> float:
+    """Payload over wire bytes of a flow's full packets."""
+    size = flow.transport.packet_bytes
+    return flow.transport.payload_bytes / size if flow.transport.payload_bytes and size else MSS_BYTES / FRAME_BYTES
+
+
+def up_rate(run: Result, flow: int, start_s: float, end_s: float) -> float | None:
+    """The mean rate of the slowest link of a flow's way back, bit/s; None where it has no link of its own."""
+    planned = run.plan.flows[flow]
+    links = run.plan.links if planned.direction == "up" else run.plan.ack_links
+    back = [links[stage.link] for stage in planned.back if stage.link is not None]
+    return min((mean_rate(link, start_s, end_s) for link in back), default=None)
+
+
+def _outages(link: LinkView, end_s: float) -> list[Part]:
+    """The times at which the rate is 0, until `end_s`; none of a trace."""
+    if link.trace is not None:
+        return []
+    repeat = (link.repeat_ns or 0) / 1e9
+    rounds = math.ceil(end_s / repeat) if repeat else 1
+    changes = [(turn * repeat + at / 1e9, rate) for turn in range(rounds) for at, rate in link.course]
+    ends = [at for at, _ in changes[1:]] + [math.inf]
+    return [(at, until) for (at, rate), until in zip(changes, ends) if not rate and at < end_s]
+
+
+def _without_rate(link: LinkView, part: Part) -> float:
+    """How long the rate was 0, s."""
+    return sum(max(0.0, min(until, part[1]) - max(at, part[0])) for at, until in _outages(link, part[1]))

@@ -1,0 +1,81 @@
+"""Proofs of causes: the run without the cause, and how far a figure moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dumbbell.errors import ResultError, ScenarioError
+from dumbbell.judge.values import shown
+
+from .again import again, read_plan, why_not
+from .look import Look
+
+if TYPE_CHECKING:
+    from dumbbell.results.load import Result
+
+    from .rules import Rule
+
+#: A figure that moves by less proves nothing.
+_MOVED = 0.05
+
+
+class Proof(NamedTuple):
+    """A run without the cause: what was changed, and the figure before and after."""
+
+    change: str
+    figure: str
+    before: str
+    after: str
+    is_why: bool
+
+
+Repeated = dict[tuple[str, ...], "Result | str"]
+"""Runs that were made again by what was changed, or why not; an empty text where the change changes nothing."""
+
+
+def proved(look: Look, there: Look, rule: Rule, repeated: Repeated) -> tuple[Proof | None, str]:
+    """The proof of a rule that holds: of the first change that this scenario allows and that changes anything; None
+    without one, and why it could not be made. The figure is read in the same part of both runs, or while the flow was
+    there.
+    """
+    why = ""
+    for texts in rule.prove:
+        try:
+            changes = tuple(there.filled(text).replace(" ", "") for text in texts)
+        except ScenarioError:  # a flow, or a part of the path, that there is not
+            continue
+        other = _made(look.run, changes, repeated)
+        why = why or (other if isinstance(other, str) else "")
+        after = None if isinstance(other, str) else _same_flow(look, other)
+        if after is not None:
+            figure, was = look.read(rule.moves)
+            _, now = after.read(rule.moves)
+            is_why = abs(now - was) > _MOVED * max(abs(was), abs(now))
+            return Proof(", ".join(changes), rule.moves, shown(figure, was), shown(figure, now), is_why), ""
+    return None, why
+
+
+def _made(run: Result, changes: tuple[str, ...], repeated: Repeated) -> Result | str:
+    """The run with these changes, or why it cannot be made; an empty text if it is the same run."""
+    if changes not in repeated:
+        try:
+            other = again(run, *changes)
+            repeated[changes] = "" if _plan(other) == _plan(run) else other
+        except ResultError as error:
+            repeated[changes] = why_not(error, run)
+    return repeated[changes]
+
+
+def _plan(run: Result) -> dict[str, Any]:
+    """The plan of a run, without what it records."""
+    return {key: value for key, value in read_plan(run).items() if key not in ("record", "sample_ns")}
+
+
+def _same_flow(look: Look, other: Result) -> Look | None:
+    """The same flow in another run, in the same part of it; while it is there, where that was the part."""
+    was = look.run.plan.groups[look.flow].index(look.number)
+    members = other.plan.groups.get(look.flow, [])
+    if was >= len(members):
+        return None
+    whole = Look.whole(other, look.flow, members[was])
+    return whole if look.part == Look.whole(look.run, look.flow, look.number).part else whole.inside(look.part)
