@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import notebooks
 import reference
 from rewriting import REPOSITORY
+
+import notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The page that lists the controllers, which have a page each.
