@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -91,16 +92,20 @@ class Look:
         return _HOLE.sub(lambda hole: self.facts.get(hole[1], hole[0]), text)
 
     def _shown(self, text: str) -> str:
+        """A value of this run as a sentence has it: with three digits, in a unit that fits."""
         read, number = self.read(text)
+        counted, size = dimension(read)
+        if math.isnan(number):
+            return "never" if counted == "s" else "none"
         if isinstance(read, (Count, Counter)):
             return f"{number:.0f}"
         if isinstance(read, Reading) and read.figure.partition("@")[0] in _IN_PERCENT:
             return f"{100 * number:.3g} %"
-        counted, size = dimension(read)
         if counted in _SMALLER and not isinstance(read, Moment) and abs(number * size) < _SMALLER[counted][0]:
             below, unit = _SMALLER[counted][1:]
             return f"{number * size * below:.3g} {unit}"
-        return shown(read, float(f"{number:.3g}"))
+        amount, _, unit = shown(read, float(f"{number:.3g}")).partition(" ")
+        return " ".join(filter(None, [f"{float(amount):.0f}" if "e+" in amount else amount, unit]))
 
     @cached_property
     def facts(self) -> dict[str, str]:
