@@ -26,7 +26,7 @@ def main(arguments: argparse.Namespace) -> int:
     if len(runs) > _RUNS and arguments.run is None:
         names = ", ".join(run.folder.name for run in runs[:3])
         raise wrong("--run", "nothing", f"one of {len(runs)} runs: a name, a number from 0, or all ({names}...)")
-    at = None if arguments.at is None else _seconds(arguments.at)
+    at = units.option_s("--at", arguments.at)
     for run in runs:
         said = explain(run, arguments.flow, at=at, proves=arguments.prove, everything=arguments.all)
         if len(runs) > 1 and not arguments.json:
@@ -38,19 +38,13 @@ def main(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def _seconds(text: str) -> float:
-    try:
-        return units.span_ns(text) / 1e9
-    except units.UnitError as error:
-        raise wrong("--at", text, str(error)) from None
-
-
 def _print(run: str, said: Explained, *, is_json: bool) -> None:
     if is_json:
         causes = [{**cause._asdict(), "proof": cause.proof and cause.proof._asdict()} for cause in said.causes]
-        write_object({"run": run, "flow": said.flow, "causes": causes, "untold": said.untold})
+        write_object({"run": run, **said._asdict(), "causes": causes})
         return
+    whose = f"{said.flow}, {said.part}:" if said.part else said.flow
     if not said.causes:
-        print(f"{said.flow}: no rule explains what it got.")
+        print(f"{whose.removesuffix(':')}: no rule explains what it got.")
     for cause in said.causes:
-        print(f"{said.flow} {cause.sentence}")
+        print(f"{whose} {cause.sentence}")

@@ -10,6 +10,8 @@ from dumbbell.results.columns import flow_column
 from dumbbell.units import FRAME_BYTES, MSS_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dumbbell.judge.values import Given
     from dumbbell.plan.view import FlowView, LinkView
     from dumbbell.results.load import Result
@@ -41,18 +43,20 @@ def _rates(run: Result, flow: int, part: Part) -> dict[str, float | None]:
         "policer_rate": float(link.policer.rate_bps) if link.policer else None,
         "bdp": bdp,
         "bdp_share": bdp / flows,
-        "rates": math.inf if link.trace is not None else float(len({step for _, step in link.course})),
+        "rates": math.inf if link.trace else float(len(_values(link.course, link.repeat_ns, part) - {0})),
     }
 
 
 def _delays(run: Result, flow: int, part: Part) -> dict[str, float | None]:
     planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
-    rtt, rate = planned.rtt_ns / 1e9, mean_rate(link, *part)
-    delays = [stage.steps for stage in (*planned.forward, *planned.back) if stage.kind == "delay"]
+    stages = [stage for stage in (*planned.forward, *planned.back) if stage.kind == "delay"]
+    rtt, rate = (sum(stage.ns for stage in stages) or planned.rtt_ns) / 1e9, mean_rate(link, *part)
+    courses = [len(_values(stage.steps, stage.repeat_ns, part)) for stage in stages if stage.steps]
     return {
         "rtt": rtt,
         "packet_rtt": rtt + (8 * FRAME_BYTES / rate if rate else 0.0),
-        "rtts": float(max((len({step for _, step in steps}) for steps in delays), default=1) or 1),
+        "rtts": float(max(courses, default=1)),
+        "jitters": float(sum(stage.jitter is not None for stage in stages)),
         "outage": _without_rate(link, part),
         "back": max((until for _, until in _outages(link, part[1]) if until <= part[1]), default=None),
     }
@@ -127,15 +131,25 @@ def up_rate(run: Result, flow: int, start_s: float, end_s: float) -> float | Non
     return min((mean_rate(link, start_s, end_s) for link in back), default=None)
 
 
+def _course(steps: Sequence[tuple[int, int]], repeat_ns: int | None, end_s: float) -> list[tuple[float, float, int]]:
+    """A course of steps until `end_s`: from when, until when, and its value."""
+    repeat = (repeat_ns or 0) / 1e9
+    rounds = math.ceil(end_s / repeat) if repeat else 1
+    changes = [(turn * repeat + at / 1e9, value) for turn in range(rounds) for at, value in steps]
+    ends = [at for at, _ in changes[1:]] + [math.inf]
+    return [(at, until, value) for (at, value), until in zip(changes, ends) if at < end_s]
+
+
+def _values(steps: Sequence[tuple[int, int]], repeat_ns: int | None, part: Part) -> set[int]:
+    """The values of a course in a part of the run."""
+    return {value for at, until, value in _course(steps, repeat_ns, part[1]) if until > part[0]}
+
+
 def _outages(link: LinkView, end_s: float) -> list[Part]:
     """The times at which the rate is 0, until `end_s`; none of a trace."""
     if link.trace is not None:
         return []
-    repeat = (link.repeat_ns or 0) / 1e9
-    rounds = math.ceil(end_s / repeat) if repeat else 1
-    changes = [(turn * repeat + at / 1e9, rate) for turn in range(rounds) for at, rate in link.course]
-    ends = [at for at, _ in changes[1:]] + [math.inf]
-    return [(at, until) for (at, rate), until in zip(changes, ends) if not rate and at < end_s]
+    return [(at, until) for at, until, rate in _course(link.course, link.repeat_ns, end_s) if not rate]
 
 
 def _without_rate(link: LinkView, part: Part) -> float:

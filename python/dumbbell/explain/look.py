@@ -111,6 +111,7 @@ class Look:
         facts = {
             "begin": f"{begin:.3g}" if begin < 10 else f"{begin:.1f}",
             "end": f"{end:.3g}" if end < 10 else f"{end:.1f}",
+            "until": f"{end:.6f}s",
             "middle": f"{(begin + end) / 2:.6f}s",
             "link": link.name,
             "qdisc": link.qdisc.kind,

@@ -9,9 +9,11 @@
     VALUE rises|falls|is flat along KEY      queue falls along path.buffer
     state S [of A] never                     state PROBE_RTT never
     variable V [of A] WHEN == WORD           variable startup_end at STARTUP ends == plateau
-    VALUE := FIGURE[@LINK] | event KIND | count COUNTER | state S | state S after S2 begins|ends | [longest] stay in S
-             | limit WHAT
-             | variable V [at S begins|ends | at TIME] | largest|smallest variable V
+    VALUE := FIGURE[@LINK] | event KIND | count COUNTER | state S | state S after S2 begins|ends
+             | [longest|first] stay in S | limit WHAT | reduction after KIND | longest gap in COLUMN
+             | [largest|smallest|mean|median] variable V | [largest|...] sample COLUMN [at S begins|ends | at TIME]
+             | first|last event KIND | first|last state S | first|last limit WHAT
+             | time "COLUMN OP NUMBER|[NUMBER x] COLUMN|path WHAT [and ...]" | path WHAT | derived WHAT
              each with [of A] [with CASE] [from TIME] [to TIME], TIME in seconds or RTTs (20rtt)
 
 A number has the unit that tables print, or one behind it. An amount in percent is a part of what it is compared with.

@@ -185,7 +185,7 @@ GIVEN = {
     "policer_rate": "bit/s", "policer_burst": "bytes", "rtt": "s", "packet_rtt": "s", "outage": "s",
     "back": "s", "bdp": "segments",
     "bdp_share": "segments",
-    "buffer": "segments", "rates": "count", "rtts": "count", "flows": "count", "up_flows": "count",
+    "buffer": "segments", "rates": "count", "rtts": "count", "jitters": "count", "flows": "count", "up_flows": "count",
     "ack_parts": "count", "alike": "count", "max_rate": "bit/s",
 }  # fmt: skip
 

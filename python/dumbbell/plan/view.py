@@ -71,14 +71,18 @@ class WorkloadView(View, frozen=True, kw_only=True):
 
 class StageView(View, frozen=True, kw_only=True):
     """A part of a flow's route; `link` is the number of the link where `kind` is ``link``, `ppb` the share in parts of
-    10^9 that a random `model` of ``loss`` loses, `steps` the course of a delay or loss: (ns, value).
+    10^9 that a random `model` of ``loss`` loses, `ns` and `jitter` a ``delay`` and how it varies at random, `steps` the
+    course of a delay or loss: (ns, value), which begins again after `repeat_ns`.
     """
 
     kind: str
     link: Count | None = None
     model: str = ""
     ppb: Count = 0
+    ns: Count = 0
+    jitter: Any = None
     steps: tuple[tuple[Count, Count], ...] = ()
+    repeat_ns: Positive | None = None
 
 
 class FlowView(fields.Flow, frozen=True, kw_only=True):
