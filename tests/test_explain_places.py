@@ -250,3 +250,18 @@ def test_a_run_that_is_another_one_when_made_again_is_not_explained_by_it(tmp_pa
     file.write_text(json.dumps(manifest))
     (said,) = explain(dumbbell.Result(result.folder))
     assert "made again here it is another run" in said.untold
+
+
+def test_a_difference_of_folders_says_why_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    before, after = tmp_path / "before", tmp_path / "after"
+    dumbbell.run(HELD, before)
+    dumbbell.run({**SCENARIO, "duration": "3s"}, after)
+    assert cli.main(["show", "--diff", str(before), str(after)]) == 0
+    assert "why:" not in capsys.readouterr().out
+    assert cli.main(["show", "--diff", str(before), str(after), "--why"]) == 0
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("why:")]
+    assert line.startswith(f"why: main: in {before} it was held by the receive window")
+    assert f"; in {after} " in line
+    for wrong in (["show", str(before), "--why"], ["show", "--diff", str(before), str(after), "--why", "--json"]):
+        assert cli.main(wrong) == 2
+        assert "--why: says in sentences why figures changed" in capsys.readouterr().err
