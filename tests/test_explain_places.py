@@ -12,7 +12,7 @@ import dumbbell
 from dumbbell import backends, cli
 from dumbbell.backends import sim
 from dumbbell.explain import told
-from dumbbell.explain.explained import Cause, Explained
+from dumbbell.explain.explained import Cause, Explained, explain
 from dumbbell.explain.sides import apart
 from dumbbell.explain.told import Teller, Told, sentences
 from test_compare import register
@@ -217,3 +217,51 @@ def test_why_is_a_function_whose_answer_prints_as_sentences():
     assert dumbbell.why(run, "main", at=2.0, proves=True).flows[0].causes[0].proof is not None
     with pytest.raises(dumbbell.ResultError, match="wanted a time from 0 to 3 s"):
         dumbbell.why(run, at=4.0)
+
+
+def of_uml(result: dumbbell.Result) -> dumbbell.Result:
+    """The same run as one that is not made again: its manifest names another back end."""
+    file = result.folder / "manifest.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "backend": "uml"}))
+    return dumbbell.Result(result.folder)
+
+
+def test_a_proof_that_cannot_be_made_is_named_with_its_reason(tmp_path: Path):
+    result = of_uml(dumbbell.run({**HELD, "record": {"limits": True}}, tmp_path / "out")[0])
+    (said,) = explain(result, proves=True)
+    assert said.untold == ""
+    assert said.causes[0].proof is None
+    reason = "only runs of the simulator are made again, and this is one of uml"
+    assert said.causes[0].sentence.endswith(f"; not proved: {reason}.")
+
+
+def test_what_a_run_without_tables_does_not_show_is_said_once(tmp_path: Path):
+    result = of_uml(dumbbell.run(HELD, tmp_path / "out")[0])
+    (said,) = explain(result)
+    assert "receive-window" not in [cause.rule for cause in said.causes]
+    assert said.untold.startswith("It has no limits, so what only they show is not told: only runs of the simulator")
+
+
+def test_a_run_that_is_another_one_when_made_again_is_not_explained_by_it(tmp_path: Path):
+    result = dumbbell.run(HELD, tmp_path / "out")[0]
+    file = result.folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["summary"]["flows"][0]["packets_sent"] += 1
+    file.write_text(json.dumps(manifest))
+    (said,) = explain(dumbbell.Result(result.folder))
+    assert "made again here it is another run" in said.untold
+
+
+def test_a_difference_of_folders_says_why_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    before, after = tmp_path / "before", tmp_path / "after"
+    dumbbell.run(HELD, before)
+    dumbbell.run({**SCENARIO, "duration": "3s"}, after)
+    assert cli.main(["show", "--diff", str(before), str(after)]) == 0
+    assert "why:" not in capsys.readouterr().out
+    assert cli.main(["show", "--diff", str(before), str(after), "--why"]) == 0
+    (line,) = [one for one in capsys.readouterr().out.splitlines() if one.startswith("why:")]
+    assert line.startswith(f"why: main: in {before} it was held by the receive window")
+    assert f"; in {after} " in line
+    for wrong in (["show", str(before), "--why"], ["show", "--diff", str(before), str(after), "--why", "--json"]):
+        assert cli.main(wrong) == 2
+        assert "--why: says in sentences why figures changed" in capsys.readouterr().err

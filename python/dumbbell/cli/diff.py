@@ -53,6 +53,16 @@ class Changed(NamedTuple):
         """All changes as one answer."""
         return changing.outcome(self.changes)
 
+    def why(self) -> list[str]:
+        """Why figures moved, of the first repetitions (docs/explain.md): those that are clear, of single runs all."""
+        from dumbbell.explain.sides import firsts, moved
+        from dumbbell.explain.told import Teller
+
+        is_single = self.outcome.by_chance is None
+        told = [change for change in self.changes if change.is_clear or (is_single and change.difference.mean != 0)]
+        sides = {folder: firsts(run.result for run in runs) for folder, runs in self.found}
+        return moved(told, sides, Teller())
+
     def columns(self) -> list[Column]:
         """Columns that tell rows apart, the figure, and its means before and after."""
         return _columns(self.found[1], self.changes)

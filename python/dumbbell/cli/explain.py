@@ -41,7 +41,7 @@ def main(arguments: argparse.Namespace) -> int:
 def _print(run: str, said: Explained, *, is_json: bool) -> None:
     if is_json:
         causes = [{**cause._asdict(), "proof": cause.proof and cause.proof._asdict()} for cause in said.causes]
-        write_object({"run": run, "flow": said.flow, "part": said.part, "causes": causes, "untold": said.untold})
+        write_object({"run": run, **said._asdict(), "causes": causes})
         return
     whose = f"{said.flow}, {said.part}:" if said.part else said.flow
     if not said.causes:

@@ -44,6 +44,11 @@ def add_show(show: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --diff: status 1 where figures changed, or differ between single runs; 0 where no change is shown",
     )
+    show.add_argument(
+        "--why",
+        action="store_true",
+        help="with --diff: say the causes on each side of what changed; runs may be made again for it",
+    )
     form = show.add_mutually_exclusive_group()
     form.add_argument(
         "--json", action="store_true", help="print one JSON object per run (or combination) and line, and nothing else"

@@ -48,6 +48,8 @@ def main(arguments: argparse.Namespace) -> int:
         if missing:
             note(f"{folder}: {missing}; the command that made it runs the rest with --out {folder} --resume")
     form = Form.of(vars(arguments))
+    if arguments.why and (not arguments.diff or form != Form.TEXT):
+        raise ScenarioError("--why", "says in sentences why figures changed, so it needs --diff and no other form")
     if arguments.diff:
         diff.refuse(sides, vars(arguments))
         refuse_doubted(
@@ -57,6 +59,8 @@ def main(arguments: argparse.Namespace) -> int:
         )
         changed = diff.changed(sides, names, by=arguments.by, only=arguments.flows, where=arguments.where or ())
         write(changed, form)
+        for line in changed.why() if arguments.why else ():
+            print(f"why: {line}")
         return FAILED if arguments.exit_status and changed.outcome.word != HOLDS else OK
     if arguments.exit_status:
         raise ScenarioError("--exit-status", "tells whether figures changed, so it needs --diff")

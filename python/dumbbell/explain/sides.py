@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dumbbell.results.catalogue import figure
+from dumbbell.results.experiment import key_of
 from dumbbell.units import varied_text
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ def _side(side: str, of_side: list[Cause], causes: Mapping[str, list[Cause]], at
     if not own:
         return f"{at} {side} no rule explains what it got"
     return f"{at} {side} it {', and it '.join(cause.text for cause in own)}"
+
+
+def firsts(runs: Iterable[Result], *, without: str | None = None) -> dict[Key, Result]:
+    """The first repetition of each experiment; `without` is a key that varies and tells no experiments apart."""
+    found: dict[Key, Result] = {}
+    for run in runs:
+        vary = {key: value for key, value in run.vary.items() if key != without}
+        found.setdefault(key_of(run.name, vary), run)
+    return found
 
 
 def moved(changes: Sequence[Change], sides: Mapping[str, Mapping[Key, Result]], teller: Teller) -> list[str]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dumbbell.explain.sides import moved
+from dumbbell.explain.sides import firsts, moved
 from dumbbell.explain.told import RUNS, sentences
 from dumbbell.plots import look
 from dumbbell.plots.keys import FOLDER
-from dumbbell.results.experiment import key_of, repetitions
+from dumbbell.results.experiment import repetitions
 
 from .gathered import labels
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from dumbbell.judge.change import Change
     from dumbbell.results.load import Result
 
-    from .gathered import Folder, Gathered
+    from .gathered import Gathered
 
 
 def why(gathered: Gathered, kind: str, teller: Teller | None) -> dict[str, Any]:
     """The sentences on the first repetition of each combination, and why they are left out where they are."""
-    firsts = [same[0] for same in repetitions(run.result for run in gathered.runs).values()]
-    if kind not in ("run", "sweep") or not firsts:
+    first = [same[0] for same in repetitions(run.result for run in gathered.runs).values()]
+    if kind not in ("run", "sweep") or not first:
         return {"cases": [], "notes": []}
     command = f"`dumbbell explain {gathered.folders[0].name} --run NAME` explains one run."
     if teller is None:
         return {"cases": [], "notes": [f"Left out, because runs may have to be made again for it. {command}"]}
-    if len(firsts) > RUNS:
-        told = f"Left out: {len(firsts)} combinations, and at most {RUNS} are explained here."
+    if len(first) > RUNS:
+        told = f"Left out: {len(first)} combinations, and at most {RUNS} are explained here."
         return {"cases": [], "notes": [f"{told} {command}"]}
-    called = labels(firsts) if len(firsts) > 1 else [""]
+    called = labels(first) if len(first) > 1 else [""]
     cases = []
-    for name, run in zip(called, firsts, strict=True):
+    for name, run in zip(called, first, strict=True):
         said = teller.tell(run)
         cases.append({"case": name, "sentences": sentences(said.flows, names(run)), "note": said.note})
     return {"cases": cases, "notes": list(_notes(gathered))}
@@ -62,13 +62,5 @@ def of_changes(gathered: Gathered, changes: Sequence[Change], teller: Teller | N
     """The same of the changes from one folder to another."""
     if teller is None:
         return []
-    return moved(changes, {folder.name: _firsts(folder) for folder in gathered.folders}, teller)
-
-
-def _firsts(folder: Folder) -> dict[Any, Any]:
-    """The first repetition of each experiment, without the folder as a varied key."""
-    firsts: dict[Any, Any] = {}
-    for run in folder.runs:
-        vary = {key: value for key, value in run.result.vary.items() if key != FOLDER}
-        firsts.setdefault(key_of(run.result.name, vary), run.result)
-    return firsts
+    sides = {folder.name: firsts((run.result for run in folder.runs), without=FOLDER) for folder in gathered.folders}
+    return moved(changes, sides, teller)
