@@ -143,7 +143,7 @@ def test_bounds_that_make_no_sense_are_refused(text, message, tmp_path):
     [
         ({}, Asked(None, ()), "--within: missing"),
         ({"expect": []}, Asked(None, ("outages",)), "--worst: missing next to 0"),
-        ({}, Asked("goodput of nobody >= 1Mbps", ("outages",), 8), "nobody"),
+        ({}, Asked("goodput of nobody >= 1Mbps", ("outages",), 8), "--worst: no flow has the name or controller nobody"),
         ({"path": {**BASE["path"], "rtt": ["10ms", "20ms"]}}, Asked(None, ("outages",)), "path.rtt varies"),
         ({"path": {**BASE["path"], "loss": 0.01}}, Asked(None, ("cuts",), 8), "the path has a loss already"),
         ({"path": {**BASE["path"], "rate": {"lte": "mobile", "mean": "8Mbps", "length": "9s"}}},

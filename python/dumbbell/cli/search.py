@@ -106,7 +106,7 @@ def _print(out: Path, found: Found, replays: dict[int, str], arguments: argparse
     archive = found.archive
     rest = "" if found.is_whole else " (the time is over; the same command goes on)"
     lacking = f"; {archive.unjudged} of these could not be judged: {archive.reason}" if archive.unjudged else ""
-    print(f"{archive.tried} tried{rest}{lacking}")
+    print(f"{archive.tried} tried{rest}{lacking}; the scenario as it is: {found.unchanged}")
     if not found.findings:
         print(f"nothing breaks it; nearest: {found.nearest}" if found.nearest else "nothing was judged")
         return

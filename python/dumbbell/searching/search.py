@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,6 +36,8 @@ ASKED, CURVE = "search.json", "curve.csv"
 _ASKED_MAX = 1 << 20
 Method = Literal["cma", "random"]
 Tell = Callable[[Archive], None]
+#: The folder that an error of a run names first, which is gone by then.
+_FOLDER = re.compile(r"^/\S+: ")
 
 
 class Asked(NamedTuple):
@@ -58,6 +61,8 @@ class Found(NamedTuple):
         Those that break the expectation, made small, the worst first.
     nearest
         What came nearest where nothing breaks it, in words.
+    unchanged
+        What comes of the scenario as it is, in words.
     is_whole
         Whether the whole budget was spent, and not the time.
     """
@@ -65,6 +70,7 @@ class Found(NamedTuple):
     archive: Archive
     findings: list[Finding]
     nearest: str
+    unchanged: str
     is_whole: bool
 
 
@@ -121,6 +127,7 @@ def search(
     base, name, folder = _base(scenario, worst, overrides)
     genome = Genome(within, units.span_ns(base["duration"]) / 1e9)
     bench = Bench(base, genome, folder=folder, name=name, own=own, on=on, workers=jobs)
+    unchanged = _unchanged(bench)
     out.mkdir(parents=True, exist_ok=True)
     controllers = own.record() if own else []
     _same(out, {"scenario": base, "on": on, **asked._asdict(), "controllers": controllers, "engine": _engine()})
@@ -132,7 +139,16 @@ def search(
         made = _findings(bench, archive, findings, said)
     for number, one in enumerate(made, start=1):
         finding.write(out / finding.name(number), one)
-    return Found(archive, made, _nearest(genome, archive), is_whole)
+    return Found(archive, made, _nearest(genome, archive), unchanged, is_whole)
+
+
+def _unchanged(bench: Bench) -> str:
+    """What comes of the scenario as it is, in words; raises ScenarioError for a sentence that it cannot answer."""
+    try:
+        (trial,) = bench.trials([()])
+    except ScenarioError as error:
+        raise ScenarioError("--worst", _FOLDER.sub("", error.problem)) from None
+    return trial.measured if trial.margin is not None else f"not judged: {trial.measured}"
 
 
 def _tried(bench: Bench, asked: Asked, workers: int, until: float | None, tell: Tell) -> tuple[Archive, bool]:
