@@ -149,9 +149,9 @@ def _values(steps: Sequence[tuple[int, int]], repeat_ns: int | None, part: Part)
 
 
 def _outages(planned: FlowView, link: LinkView, end_s: float) -> list[Part]:
-    """The times until `end_s` at which the rate is 0, unless it is a trace's, or all data are lost."""
+    """The times until `end_s` at which the rate is 0, or all is lost there or back; of a trace, not its rate."""
     gone = [] if link.trace is not None else _where(link.course, link.repeat_ns, 0, end_s)
-    for stage in planned.forward:
+    for stage in (*planned.forward, *planned.back):
         if stage.kind == "loss":
             gone += _where(stage.steps, stage.repeat_ns, _ALL, end_s)
             windows = [one for one in stage.windows if one.ppb == _ALL and one.packets is None]
@@ -166,4 +166,8 @@ def _where(steps: Sequence[tuple[int, int]], repeat_ns: int | None, value: int, 
 
 def _gone(outages: Sequence[Part], part: Part) -> float:
     """How long they are together in a part of the run, s."""
-    return sum(max(0.0, min(until, part[1]) - max(at, part[0])) for at, until in outages)
+    total, passed = 0.0, part[0]
+    for at, until in outages:
+        total += max(0.0, min(until, part[1]) - max(at, passed))
+        passed = max(passed, until)
+    return total
