@@ -71,6 +71,14 @@ BEHIND = {"workload": {"kind": "paced", "rate": "1Mbps"}}
 STEP = {"steps": [["0s", "20Mbps"], ["5s", "100Mbps"]]}
 MANY = {"duration": "25s", **path(SLOW, buffer="8bdp"), "flow": [flow("bbr", count=10, spacing="500ms")]}
 ECN = {"host": {"ecn": "classic"}, "path": {**PATH, "qdisc": {"kind": "codel", "ecn": True, "ce_threshold": "1ms"}}}
+MARKED = {
+    **path(rate="1Gbps", rtt="1ms", qdisc={"kind": "codel", "ecn": True, "ce_threshold": "100us"}),
+    "host": {"ecn": True},
+    "duration": "2s",
+    "flow": [flow("dctcp", count=4)],
+}
+FAST = {"kind": "paced", "rate": "30Mbps"}
+UDP = {"name": "main", "transport": "udp", "workload": {"kind": "paced", "rate": "5Mbps"}}
 BOTH_WAYS = path(SLOW, up={"rate": "2Mbps", "buffer": "250ms"})
 RIVAL = {"name": "rival", "cca": "bbr"}
 OLDER = {"name": "older", "cca": "cubic"}
@@ -107,6 +115,7 @@ CASES: Mapping[str, tuple[Scenario, Scenario]] = {
     "random-loss": (path(loss=0.01), {**path(loss=0.01), "flow": [flow("bbr")]}),
     "corruption": (path(corrupt=0.005), {}),
     "aqm": (path(rtt="100ms", qdisc="codel"), path(rtt="100ms")),
+    "marks": (MARKED, {**MARKED, "path": {**PATH, "rtt": "1ms"}, "duration": "12s"}),
     "changing-rate": (path(SLOW, rate={"steps": [["0s", "10Mbps"], ["5s", "100Mbps"]]}), {}),
     "changing-rtt": (
         {**path(rtt={"steps": [["0s", "20ms"], ["4s", "120ms"]]}), "flow": [flow("bbr")], "duration": "20s"},
@@ -158,6 +167,7 @@ CASES: Mapping[str, tuple[Scenario, Scenario]] = {
         {"flow": [flow(params={"hystart": 0})], "at": 0.45},
         {"flow": [flow(params={"hystart": 0})], "at": 6},
     ),
+    "datagrams": ({**path(SLOW), "flow": [UDP]}, {**path(SLOW), "flow": [{**UDP, "workload": FAST}]}),
     "bottleneck": ({}, {"host": {"rcvbuf": "64kB"}}),
 }  # fmt: skip
 

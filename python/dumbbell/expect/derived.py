@@ -31,7 +31,7 @@ def derived(run: Result, flow: int, asked: Derived, part: Part) -> float | None:
         return None
     readers: dict[str, Callable[[Result, int, Part], float | None]] = {
         "fair": _fair, "missed": _missed, "cost": _cost, "ack_load": _ack_load, "ack_queue": _ack_queue,
-        "spurious": _spurious, "life": _life, "connect": _connect,
+        "spurious": _spurious, "life": _life, "length": _length, "connect": _connect,
         "loss_free": _loss_free, "idle": _idle,
     }  # fmt: skip
     return readers[asked.what](run, flow, (start, stop))
@@ -70,6 +70,11 @@ def _life(run: Result, flow: int, _: Part) -> float:
     """How long the flow was there, s."""
     start, stop = path.active(run, flow, WHOLE)
     return min(stop, run.plan.duration_s) - start
+
+
+def _length(_run: Result, _flow: int, part: Part) -> float:
+    """How long the flow was there in the part, s."""
+    return part[1] - part[0]
 
 
 def _idle(run: Result, flow: int, part: Part) -> float:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dumbbell.results.load import Result
 
 Part = tuple[float, float]
+#: All packets, as a share in parts of 10^9.
+_ALL = 1_000_000_000
 
 
 def given(run: Result, flow: int, asked: Given, part: Part) -> float | None:
@@ -51,14 +53,15 @@ def _delays(run: Result, flow: int, part: Part) -> dict[str, float | None]:
     planned, link = run.plan.flows[flow], run.plan.recorded_links[busiest(run, flow)]
     stages = [stage for stage in (*planned.forward, *planned.back) if stage.kind == "delay"]
     rtt, rate = (sum(stage.ns for stage in stages) or planned.rtt_ns) / 1e9, mean_rate(link, *part)
+    gone = _outages(planned, link, part[1])
     courses = [len(_values(stage.steps, stage.repeat_ns, part)) for stage in stages if stage.steps]
     return {
         "rtt": rtt,
         "packet_rtt": rtt + (8 * FRAME_BYTES / rate if rate else 0.0),
         "rtts": float(max(courses, default=1)),
         "jitters": float(sum(stage.jitter is not None for stage in stages)),
-        "outage": _without_rate(link, part),
-        "back": max((until for _, until in _outages(link, part[1]) if until <= part[1]), default=None),
+        "outage": _gone(gone, part),
+        "back": max((until for _, until in gone if until <= part[1]), default=None),
     }
 
 
@@ -145,13 +148,26 @@ def _values(steps: Sequence[tuple[int, int]], repeat_ns: int | None, part: Part)
     return {value for at, until, value in _course(steps, repeat_ns, part[1]) if until > part[0]}
 
 
-def _outages(link: LinkView, end_s: float) -> list[Part]:
-    """The times at which the rate is 0, until `end_s`; none of a trace."""
-    if link.trace is not None:
-        return []
-    return [(at, until) for at, until, rate in _course(link.course, link.repeat_ns, end_s) if not rate]
+def _outages(planned: FlowView, link: LinkView, end_s: float) -> list[Part]:
+    """The times until `end_s` at which the rate is 0, or all is lost there or back; of a trace, not its rate."""
+    gone = [] if link.trace is not None else _where(link.course, link.repeat_ns, 0, end_s)
+    for stage in (*planned.forward, *planned.back):
+        if stage.kind == "loss":
+            gone += _where(stage.steps, stage.repeat_ns, _ALL, end_s)
+            windows = [one for one in stage.windows if one.ppb == _ALL and one.packets is None]
+            gone += [(one.from_ns / 1e9, one.to_ns / 1e9) for one in windows if one.from_ns / 1e9 < end_s]
+    return sorted(gone)
 
 
-def _without_rate(link: LinkView, part: Part) -> float:
-    """How long the rate was 0, s."""
-    return sum(max(0.0, min(until, part[1]) - max(at, part[0])) for at, until in _outages(link, part[1]))
+def _where(steps: Sequence[tuple[int, int]], repeat_ns: int | None, value: int, end_s: float) -> list[Part]:
+    """Where a course has a value."""
+    return [(at, until) for at, until, one in _course(steps, repeat_ns, end_s) if one == value]
+
+
+def _gone(outages: Sequence[Part], part: Part) -> float:
+    """How long they are together in a part of the run, s."""
+    total, passed = 0.0, part[0]
+    for at, until in outages:
+        total += max(0.0, min(until, part[1]) - max(at, passed))
+        passed = max(passed, until)
+    return total

@@ -102,7 +102,7 @@ def _looks(run: Result, name: str, at: float | None) -> tuple[list[Look], str]:
     parts = [about(run, look.number, at) for look in looks]
     begin, end = parts[0][0]
     said = f"from {begin:.3g} to {end:.3g} s, {parts[0][1]}"
-    return [look.inside(part) for look, (part, _) in zip(looks, parts)], said
+    return [look.about(part) for look, (part, _) in zip(looks, parts)], said
 
 
 def _spread(run: Result, flows: Sequence[int]) -> list[int]:

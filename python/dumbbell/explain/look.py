@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _IN_PERCENT = ("utilization", "share")
 #: Below what a number is said in a smaller unit, how many of that are in one, and its name.
 _SMALLER = {"s": (1.0, 1e3, "ms"), "bytes": (1e6, 1e-3, "kB"), "bit/s": (1e6, 1e-3, "kbit/s")}
+Part = tuple[float, float]
 _HOLE = re.compile(r"\{([^{}]+)\}")
 
 
@@ -38,8 +40,10 @@ def _head_start(ns: int) -> str:
 class Look:
     """One flow of a [[flow]] table, from a moment to another."""
 
-    def __init__(self, run: Result, flow: str, number: int, part: tuple[float, float]) -> None:
+    def __init__(self, run: Result, flow: str, number: int, part: Part, whole_s: float | None = None) -> None:
         self.run, self.flow, self.number, self.part = run, flow, number, part
+        self.whole_s = part[1] - part[0] if whole_s is None else whole_s
+        """Length of the time that is explained, of which `part` may be a part."""
 
     @classmethod
     def whole(cls, run: Result, flow: str, number: int) -> Look:
@@ -47,9 +51,13 @@ class Look:
         start, stop = path.active(run, number, (0.0, run.plan.duration_s))
         return cls(run, flow, number, (start, stop))
 
-    def inside(self, part: tuple[float, float]) -> Look:
-        """The same flow in another part of the run."""
+    def about(self, part: Part) -> Look:
+        """The same flow, where another part of the run is explained."""
         return Look(self.run, self.flow, self.number, part)
+
+    def inside(self, part: Part) -> Look:
+        """The same flow in a part of the time that is explained."""
+        return Look(self.run, self.flow, self.number, part, self.whole_s)
 
     def place(self, rule: Rule) -> Look | None:
         """Where a rule holds: this part, or what the rule is about during it; None where it does not hold."""
@@ -69,7 +77,7 @@ class Look:
             return False
         return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
 
-    def span(self, text: str) -> tuple[float, float] | None:
+    def span(self, text: str) -> Part | None:
         """From when to when a value is about something; None where that never happened."""
         try:
             found = self._at.span(value(text, of=self.flow, part=self.part))
@@ -91,16 +99,20 @@ class Look:
         return _HOLE.sub(lambda hole: self.facts.get(hole[1], hole[0]), text)
 
     def _shown(self, text: str) -> str:
+        """A value of this run as a sentence has it: with three digits, in a unit that fits."""
         read, number = self.read(text)
+        counted, size = dimension(read)
+        if math.isnan(number):
+            return "never" if counted == "s" else "none"
         if isinstance(read, (Count, Counter)):
             return f"{number:.0f}"
         if isinstance(read, Reading) and read.figure.partition("@")[0] in _IN_PERCENT:
             return f"{100 * number:.3g} %"
-        counted, size = dimension(read)
         if counted in _SMALLER and not isinstance(read, Moment) and abs(number * size) < _SMALLER[counted][0]:
             below, unit = _SMALLER[counted][1:]
             return f"{number * size * below:.3g} {unit}"
-        return shown(read, float(f"{number:.3g}"))
+        amount, _, unit = shown(read, float(f"{number:.3g}")).partition(" ")
+        return " ".join(filter(None, [f"{float(amount):.0f}" if "e+" in amount else amount, unit]))
 
     @cached_property
     def facts(self) -> dict[str, str]:
@@ -111,6 +123,7 @@ class Look:
         facts = {
             "begin": f"{begin:.3g}" if begin < 10 else f"{begin:.1f}",
             "end": f"{end:.3g}" if end < 10 else f"{end:.1f}",
+            "tenth": f"{self.whole_s / 10:.6f}s",
             "until": f"{end:.6f}s",
             "middle": f"{(begin + end) / 2:.6f}s",
             "link": link.name,

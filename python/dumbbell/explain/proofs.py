@@ -78,4 +78,4 @@ def _same_flow(look: Look, other: Result) -> Look | None:
     if was >= len(members):
         return None
     whole = Look.whole(other, look.flow, members[was])
-    return whole if look.part == Look.whole(look.run, look.flow, look.number).part else whole.inside(look.part)
+    return whole if look.part == Look.whole(look.run, look.flow, look.number).part else whole.about(look.part)

@@ -69,10 +69,19 @@ class WorkloadView(View, frozen=True, kw_only=True):
     """At which it writes; None of ``on_off`` for as much as the transport takes."""
 
 
+class LossWindowView(View, frozen=True, kw_only=True):
+    """A time in which a share of the packets is lost, parts of 10^9; of all of them, or of the first `packets`."""
+
+    from_ns: Count
+    to_ns: Count
+    ppb: Count
+    packets: Count | None = None
+
+
 class StageView(View, frozen=True, kw_only=True):
     """A part of a flow's route; `link` is the number of the link where `kind` is ``link``, `ppb` the share in parts of
     10^9 that a random `model` of ``loss`` loses, `ns` and `jitter` a ``delay`` and how it varies at random, `steps` the
-    course of a delay or loss: (ns, value), which begins again after `repeat_ns`.
+    course of a delay or loss: (ns, value), which begins again after `repeat_ns`, `windows` times of loss.
     """
 
     kind: str
@@ -83,6 +92,7 @@ class StageView(View, frozen=True, kw_only=True):
     jitter: Any = None
     steps: tuple[tuple[Count, Count], ...] = ()
     repeat_ns: Positive | None = None
+    windows: tuple[LossWindowView, ...] = ()
 
 
 class FlowView(fields.Flow, frozen=True, kw_only=True):
