@@ -206,6 +206,7 @@ class Derived(NamedTuple):
 DERIVED = {
     "fair": "share", "cost": "share", "ack_load": "share", "spurious": "share", "loss_free": "share", "idle": "share",
     "ack_queue": "s", "life": "s", "length": "s", "connect": "s", "missed": "bytes",
+    "burst": "segments",
 }  # fmt: skip
 
 
