@@ -38,14 +38,9 @@ def derived(run: Result, flow: int, asked: Derived, part: Part) -> float | None:
     return readers[asked.what](run, flow, (start, stop))
 
 
-def _together(run: Result, flow: int, part: Part) -> float:
-    """What the flows on its bottleneck got in this time, bytes."""
-    return sum(metrics.goodput_bytes(run, other, part) for other in path.rivals(run, flow))
-
-
 def _fair(run: Result, flow: int, part: Part) -> float | None:
     """What a flow got over an equal part of what all flows on its bottleneck got, while it was there."""
-    total = _together(run, flow, part)
+    total = sum(path.goodputs(run, flow, part).values())
     return metrics.goodput_bytes(run, flow, part) * path.flows_there(run, flow, part) / total if total else None
 
 

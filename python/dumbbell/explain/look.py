@@ -14,7 +14,6 @@ from dumbbell.expect.places import At
 from dumbbell.judge import HOLDS
 from dumbbell.judge.parse import sentence, value
 from dumbbell.judge.values import Count, Counter, Moment, Reading, dimension, shown
-from dumbbell.results import metrics
 from dumbbell.scenario.declare import build
 from dumbbell.scenario.expect import Expect
 
@@ -147,9 +146,9 @@ class Look:
 
     def _rival(self) -> int | None:
         """The flow of another table that got most of the same bottleneck."""
-        others = [i for i in path.rivals(self.run, self.number) if self.run.plan.flows[i].name != self.flow]
-        got = {i: metrics.goodput_bytes(self.run, i, self.part) for i in others}
-        return max(got, key=lambda i: got[i]) if got else None
+        got = path.goodputs(self.run, self.number, self.part)
+        others = {flow: size for flow, size in got.items() if self.run.plan.flows[flow].name != self.flow}
+        return max(others, key=lambda flow: others[flow], default=None)
 
     @cached_property
     def _at(self) -> At:
