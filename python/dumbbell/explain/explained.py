@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from dumbbell.errors import ResultError
+from dumbbell.errors import ResultError, ScenarioError
 from dumbbell.results.columns import flow_column
 
 from .about import about
@@ -77,11 +77,14 @@ def _table(run: Result, name: str, at: float | None, repeated: Repeated | None, 
     for rule, there in _holding(looks):
         if not everything and (rule.aside or rule.name in hidden or len(causes) == _MOST):
             continue
-        hidden |= set(rule.hides)
         one = there[len(there) // 2]
+        try:
+            text = one.filled(rule.say) + _how_many(run, looks, there, one)
+        except ScenarioError:  # a number of the sentence that this run does not have
+            continue
+        hidden |= set(rule.hides)
         look = next(look for look in looks if look.number == one.number)
-        proof = None if repeated is None else proved(look, one, rule, repeated)
-        causes.append(Cause(rule.name, one.filled(rule.say) + _how_many(run, looks, there, one), proof))
+        causes.append(Cause(rule.name, text, None if repeated is None else proved(look, one, rule, repeated)))
     return Explained(name, causes, part)
 
 

@@ -72,7 +72,7 @@ class Look:
         """True if the sentence holds for the flow; where it cannot be judged, it does not."""
         try:
             judged = sentence(self.put(text), of=self.flow, part=self.part).judge(self._at)
-        except (ScenarioError, KeyError):  # a state that its controller has not got, a flow that there is not
+        except ScenarioError:  # a state that its controller has not got, a flow that there is not
             return False
         return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
 
