@@ -51,8 +51,8 @@ def with_tables(result: Result) -> tuple[Result, str]:
 
 
 def _same(result: Result) -> Result:
-    """The same run with all tables. More samples make another run of some (with CoDel's `ce_threshold`): these keep their
-    own. Raises ResultError where it is another run even so.
+    """The same run with all tables. More samples make some another run (with CoDel's `ce_threshold`), and those keep
+    their own. Raises ResultError where it is another run even so.
     """
     planned = read_plan(result)
     planned["record"] |= dict.fromkeys(_TABLES, True)

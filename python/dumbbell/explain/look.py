@@ -14,7 +14,6 @@ from dumbbell.expect.places import At
 from dumbbell.judge import HOLDS
 from dumbbell.judge.parse import sentence, value
 from dumbbell.judge.values import Count, Counter, Moment, Reading, dimension, shown
-from dumbbell.results import metrics
 from dumbbell.scenario.declare import build
 from dumbbell.scenario.expect import Expect
 
@@ -73,7 +72,7 @@ class Look:
         """True if the sentence holds for the flow; where it cannot be judged, it does not."""
         try:
             judged = sentence(self.put(text), of=self.flow, part=self.part).judge(self._at)
-        except (ScenarioError, KeyError):  # a state that its controller has not got, a flow that there is not
+        except ScenarioError:  # a state that its controller has not got, a flow that there is not
             return False
         return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
 
@@ -147,9 +146,9 @@ class Look:
 
     def _rival(self) -> int | None:
         """The flow of another table that got most of the same bottleneck."""
-        others = [i for i in path.rivals(self.run, self.number) if self.run.plan.flows[i].name != self.flow]
-        got = {i: metrics.goodput_bytes(self.run, i, self.part) for i in others}
-        return max(got, key=lambda i: got[i]) if got else None
+        got = path.goodputs(self.run, self.number, self.part)
+        others = {flow: size for flow, size in got.items() if self.run.plan.flows[flow].name != self.flow}
+        return max(others, key=lambda flow: others[flow], default=None)
 
     @cached_property
     def _at(self) -> At:
