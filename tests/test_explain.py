@@ -121,6 +121,7 @@ CASES: Mapping[str, tuple[Scenario, Scenario]] = {
         {**path(rtt={"steps": [["0s", "20ms"], ["4s", "120ms"]]}), "flow": [flow("bbr")], "duration": "20s"},
         {"flow": [flow("bbr")]},
     ),
+    "bursts": ({**path(buffer="4pkt"), "flow": [flow("reno")]}, {**path(buffer="40pkt"), "flow": [flow("reno")]}),
     "small-buffer": (
         {**path(buffer="0.1bdp"), "flow": [flow("reno")]},
         {**path(buffer="2bdp"), "flow": [flow("reno")]},
@@ -302,6 +303,7 @@ PROVED = {
     "aqm": 'path.qdisc="fifo", path.buffer="1bdp"',
     "changing-rate": 'path.rate="62.5Mbit/s"',
     "changing-rtt": 'path.rtt="20ms"',
+    "bursts": "host.tso=false",
     "small-buffer": 'path.buffer="2bdp"',
     "hystart": "flow[0].params.hystart=0",
     "starved": "flow[1].count=0",

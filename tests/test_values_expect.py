@@ -78,6 +78,7 @@ HOLDS = (
     "derived loss_free of paced >= 30%",
     "derived cost of main from 4s to 6s <= 10%",
     "derived ack_queue of main from 2s to 4s <= 5ms",
+    "derived burst of main >= 2",
     "derived idle of main from 1s to 4s <= 5%",
     "longest gap in delivered of main within 10% of 1s",
     "longest gap in delivered of main to 3s <= 100ms",

@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from dumbbell.results import metrics
-from dumbbell.results.columns import flow_column
+from dumbbell.results.columns import flow_column, sample_column
 from dumbbell.results.happened import happened
+from dumbbell.units import MSS_BYTES
 
 from . import path
 
@@ -31,20 +32,15 @@ def derived(run: Result, flow: int, asked: Derived, part: Part) -> float | None:
         return None
     readers: dict[str, Callable[[Result, int, Part], float | None]] = {
         "fair": _fair, "missed": _missed, "cost": _cost, "ack_load": _ack_load, "ack_queue": _ack_queue,
-        "spurious": _spurious, "life": _life, "connect": _connect,
+        "spurious": _spurious, "life": _life, "length": _length, "burst": _burst, "connect": _connect,
         "loss_free": _loss_free, "idle": _idle,
     }  # fmt: skip
     return readers[asked.what](run, flow, (start, stop))
 
 
-def _together(run: Result, flow: int, part: Part) -> float:
-    """What the flows on its bottleneck got in this time, bytes."""
-    return sum(metrics.goodput_bytes(run, other, part) for other in path.rivals(run, flow))
-
-
 def _fair(run: Result, flow: int, part: Part) -> float | None:
     """What a flow got over an equal part of what all flows on its bottleneck got, while it was there."""
-    total = _together(run, flow, part)
+    total = sum(path.goodputs(run, flow, part).values())
     return metrics.goodput_bytes(run, flow, part) * path.flows_there(run, flow, part) / total if total else None
 
 
@@ -70,6 +66,29 @@ def _life(run: Result, flow: int, _: Part) -> float:
     """How long the flow was there, s."""
     start, stop = path.active(run, flow, WHOLE)
     return min(stop, run.plan.duration_s) - start
+
+
+def _burst(run: Result, flow: int, part: Part) -> float | None:
+    """Full segments that leave at once when a queue drops some, the median over drops: what the pacing rate makes in
+    1/1024 s, 2 at least and 64 kB at most (`tcp_tso_autosize`); 1 without TSO, None without drops or pacing.
+    """
+    import numpy as np
+
+    planned = run.plan.flows[flow]
+    if not planned.host.get("tso", run.plan.host.tso):
+        return 1.0
+    t, rate = sample_column(run, flow, "t_us") / 1e6, sample_column(run, flow, "pacing_bps")
+    drops = happened(run, "drop_queue").inside(flow, *part).t_s
+    if not t.size or not drops.size:
+        return None
+    known = rate[np.clip(np.searchsorted(t, drops) - 1, 0, t.size - 1)]
+    known = known[~np.isnan(known)]
+    return float(np.clip(np.median(known) / 8 / 1024, 2 * MSS_BYTES, 65_536)) / MSS_BYTES if known.size else None
+
+
+def _length(_run: Result, _flow: int, part: Part) -> float:
+    """How long the flow was there in the part, s."""
+    return part[1] - part[0]
 
 
 def _idle(run: Result, flow: int, part: Part) -> float:

@@ -87,14 +87,36 @@ def active(run: Result, flow: int, part: Part) -> Part:
 
 def rivals(run: Result, flow: int) -> list[int]:
     """The flows whose data cross the link that is a flow's bottleneck, itself included."""
-    link = run.plan.recorded_links[busiest(run, flow)]
-    return [i for i in range(len(run.plan.flows)) if any(link is one for one in run.plan.way(i))]
+    link = busiest(run, flow)
+    if f"rivals.{link}" not in run.kept:
+        of = run.plan.recorded_links[link]
+        crossing = [i for i in range(len(run.plan.flows)) if any(of is one for one in run.plan.way(i))]
+        run.kept[f"rivals.{link}"] = crossing
+    kept: list[int] = run.kept[f"rivals.{link}"]
+    return kept
 
 
 def flows_there(run: Result, flow: int, part: Part) -> float:
     """How many flows were on its bottleneck, on average over a part of the run."""
-    lengths = [stop - start for other in rivals(run, flow) for start, stop in (active(run, other, part),)]
-    return sum(max(0.0, length) for length in lengths) / (part[1] - part[0]) if part[1] > part[0] else 1.0
+    import numpy as np
+
+    of = rivals(run, flow)
+    start, stop = (flow_column(run, name)[of] / 1e6 for name in ("start_us", "stop_us"))
+    lengths = np.minimum(stop, part[1]) - np.maximum(start, part[0])
+    return float(lengths.clip(min=0.0).sum()) / (part[1] - part[0]) if part[1] > part[0] else 1.0
+
+
+def goodputs(run: Result, flow: int, part: Part) -> dict[int, float]:
+    """What each of the flows on its bottleneck got in a part of the run, bytes; without those that were not there."""
+    got = {}
+    start, stop, total = (flow_column(run, name) for name in ("start_us", "stop_us", "goodput_bytes"))
+    for other in rivals(run, flow):
+        since, until = start[other] / 1e6, stop[other] / 1e6
+        if since >= part[0] and until <= part[1]:
+            got[other] = float(total[other])
+        elif since < part[1] and until > part[0]:
+            got[other] = metrics.goodput_bytes(run, other, part)
+    return got
 
 
 def busiest(run: Result, flow: int) -> int:
@@ -149,9 +171,9 @@ def _values(steps: Sequence[tuple[int, int]], repeat_ns: int | None, part: Part)
 
 
 def _outages(planned: FlowView, link: LinkView, end_s: float) -> list[Part]:
-    """The times until `end_s` at which the rate is 0, unless it is a trace's, or all data are lost."""
+    """The times until `end_s` at which the rate is 0, or all is lost there or back; of a trace, not its rate."""
     gone = [] if link.trace is not None else _where(link.course, link.repeat_ns, 0, end_s)
-    for stage in planned.forward:
+    for stage in (*planned.forward, *planned.back):
         if stage.kind == "loss":
             gone += _where(stage.steps, stage.repeat_ns, _ALL, end_s)
             windows = [one for one in stage.windows if one.ppb == _ALL and one.packets is None]
@@ -166,4 +188,8 @@ def _where(steps: Sequence[tuple[int, int]], repeat_ns: int | None, value: int, 
 
 def _gone(outages: Sequence[Part], part: Part) -> float:
     """How long they are together in a part of the run, s."""
-    return sum(max(0.0, min(until, part[1]) - max(at, part[0])) for at, until in outages)
+    total, passed = 0.0, part[0]
+    for at, until in outages:
+        total += max(0.0, min(until, part[1]) - max(at, passed))
+        passed = max(passed, until)
+    return total

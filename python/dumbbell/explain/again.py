@@ -36,20 +36,31 @@ def with_tables(result: Result) -> tuple[Result, str]:
     """The run, or the same one made again with the tables that rules read, and samples that tell round trips apart.
     Where it cannot be made again: the run as it is, and a line on what is not told of it, if anything.
     """
-    if not is_made_again(result):
-        return result, result.kept.setdefault(_UNTOLD, _untold(result, only_simulated(result)))
-    if _UNTOLD in result.kept:
-        return result, result.kept[_UNTOLD]
+    if _UNTOLD not in result.kept:
+        if is_made_again(result):
+            try:
+                run = _same(result)
+            except ResultError as error:
+                result.kept[_UNTOLD] = _untold(result, why_not(error, result))
+            else:
+                run.kept[_UNTOLD] = ""
+                return run, ""
+        else:
+            result.kept[_UNTOLD] = _untold(result, only_simulated(result))
+    return result, result.kept[_UNTOLD]
+
+
+def _same(result: Result) -> Result:
+    """The same run with all tables. More samples make some another run (with CoDel's `ce_threshold`), and those keep
+    their own. Raises ResultError where it is another run even so.
+    """
     planned = read_plan(result)
     planned["record"] |= dict.fromkeys(_TABLES, True)
-    try:
-        run = _run(result, {**planned, "sample_ns": _every_ns(result.plan)}, result.manifest.set)
-        if _sent(run) != _sent(result):
-            raise ResultError(f"{result.folder}: {_ANOTHER}")
-    except ResultError as error:
-        result.kept[_UNTOLD] = _untold(result, why_not(error, result))
-        return result, result.kept[_UNTOLD]
-    return run, ""
+    for every in dict.fromkeys((_every_ns(result.plan), result.plan.sample_ns)):
+        run = _run(result, {**planned, "sample_ns": every}, result.manifest.set)
+        if _sent(run) == _sent(result):
+            return run
+    raise ResultError(f"{result.folder}: {_ANOTHER}")
 
 
 def is_made_again(result: Result) -> bool:

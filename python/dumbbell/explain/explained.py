@@ -84,13 +84,13 @@ def _table(run: Result, name: str, at: float | None, repeated: Repeated | None, 
             continue
         one = there[len(there) // 2]
         try:
-            text = one.filled(rule.say)
-        except ScenarioError:  # a table that the run lacks, and that it is not made again with
+            text = one.filled(rule.say) + _how_many(run, looks, there, one)
+        except ScenarioError:  # a number of the sentence that this run does not have, or a table
             continue
         hidden |= set(rule.hides)
         look = next(look for look in looks if look.number == one.number)
         proof, why_not = (None, "") if repeated is None else proved(look, one, rule, repeated)
-        causes.append(Cause(rule.name, text + _how_many(run, looks, there, one), proof, why_not))
+        causes.append(Cause(rule.name, text, proof, why_not))
     return Explained(name, causes, part)
 
 
@@ -102,7 +102,7 @@ def _looks(run: Result, name: str, at: float | None) -> tuple[list[Look], str]:
     parts = [about(run, look.number, at) for look in looks]
     begin, end = parts[0][0]
     said = f"from {begin:.3g} to {end:.3g} s, {parts[0][1]}"
-    return [look.inside(part) for look, (part, _) in zip(looks, parts)], said
+    return [look.about(part) for look, (part, _) in zip(looks, parts)], said
 
 
 def _spread(run: Result, flows: Sequence[int]) -> list[int]:

@@ -14,7 +14,6 @@ from dumbbell.expect.places import At
 from dumbbell.judge import HOLDS
 from dumbbell.judge.parse import sentence, value
 from dumbbell.judge.values import Count, Counter, Moment, Reading, dimension, shown
-from dumbbell.results import metrics
 from dumbbell.scenario.declare import build
 from dumbbell.scenario.expect import Expect
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 _IN_PERCENT = ("utilization", "share")
 #: Below what a number is said in a smaller unit, how many of that are in one, and its name.
 _SMALLER = {"s": (1.0, 1e3, "ms"), "bytes": (1e6, 1e-3, "kB"), "bit/s": (1e6, 1e-3, "kbit/s")}
+Part = tuple[float, float]
 _HOLE = re.compile(r"\{([^{}]+)\}")
 
 
@@ -39,8 +39,10 @@ def _head_start(ns: int) -> str:
 class Look:
     """One flow of a [[flow]] table, from a moment to another."""
 
-    def __init__(self, run: Result, flow: str, number: int, part: tuple[float, float]) -> None:
+    def __init__(self, run: Result, flow: str, number: int, part: Part, whole_s: float | None = None) -> None:
         self.run, self.flow, self.number, self.part = run, flow, number, part
+        self.whole_s = part[1] - part[0] if whole_s is None else whole_s
+        """Length of the time that is explained, of which `part` may be a part."""
 
     @classmethod
     def whole(cls, run: Result, flow: str, number: int) -> Look:
@@ -48,9 +50,13 @@ class Look:
         start, stop = path.active(run, number, (0.0, run.plan.duration_s))
         return cls(run, flow, number, (start, stop))
 
-    def inside(self, part: tuple[float, float]) -> Look:
-        """The same flow in another part of the run."""
+    def about(self, part: Part) -> Look:
+        """The same flow, where another part of the run is explained."""
         return Look(self.run, self.flow, self.number, part)
+
+    def inside(self, part: Part) -> Look:
+        """The same flow in a part of the time that is explained."""
+        return Look(self.run, self.flow, self.number, part, self.whole_s)
 
     def place(self, rule: Rule) -> Look | None:
         """Where a rule holds: this part, or what the rule is about during it; None where it does not hold."""
@@ -66,11 +72,11 @@ class Look:
         """True if the sentence holds for the flow; where it cannot be judged, it does not."""
         try:
             judged = sentence(self.put(text), of=self.flow, part=self.part).judge(self._at)
-        except (ScenarioError, KeyError):  # a state that its controller has not got, a flow that there is not
+        except ScenarioError:  # a state that its controller has not got, a flow that there is not
             return False
         return bool(judged) and all(one.verdict.word == HOLDS for one in judged)
 
-    def span(self, text: str) -> tuple[float, float] | None:
+    def span(self, text: str) -> Part | None:
         """From when to when a value is about something; None where that never happened."""
         try:
             found = self._at.span(value(text, of=self.flow, part=self.part))
@@ -116,6 +122,7 @@ class Look:
         facts = {
             "begin": f"{begin:.3g}" if begin < 10 else f"{begin:.1f}",
             "end": f"{end:.3g}" if end < 10 else f"{end:.1f}",
+            "tenth": f"{self.whole_s / 10:.6f}s",
             "until": f"{end:.6f}s",
             "middle": f"{(begin + end) / 2:.6f}s",
             "link": link.name,
@@ -139,9 +146,9 @@ class Look:
 
     def _rival(self) -> int | None:
         """The flow of another table that got most of the same bottleneck."""
-        others = [i for i in path.rivals(self.run, self.number) if self.run.plan.flows[i].name != self.flow]
-        got = {i: metrics.goodput_bytes(self.run, i, self.part) for i in others}
-        return max(got, key=lambda i: got[i]) if got else None
+        got = path.goodputs(self.run, self.number, self.part)
+        others = {flow: size for flow, size in got.items() if self.run.plan.flows[flow].name != self.flow}
+        return max(others, key=lambda flow: others[flow], default=None)
 
     @cached_property
     def _at(self) -> At:

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
     from .rules import Rule
 
-#: A figure that moves by less proves nothing.
-_MOVED = 0.05
+#: A figure that gets better by such a part of it is proved, or by such a part of what it lacks, if that is more than
+#: such a part of it.
+_MOVED, _OF_LACKING, _LEAST = 0.05, 0.5, 0.02
+#: Figures that are better where they are less.
+_LESS = ("fct", "queue")
 
 
 class Proof(NamedTuple):
@@ -50,9 +53,20 @@ def proved(look: Look, there: Look, rule: Rule, repeated: Repeated) -> tuple[Pro
         if after is not None:
             figure, was = look.read(rule.moves)
             _, now = after.read(rule.moves)
-            is_why = abs(now - was) > _MOVED * max(abs(was), abs(now))
+            is_why = _is_better(look, rule.moves, was, now)
             return Proof(", ".join(changes), rule.moves, shown(figure, was), shown(figure, now), is_why), ""
     return None, why
+
+
+def _is_better(look: Look, figure: str, was: float, now: float) -> bool:
+    """True if a figure got better by so much that its cause is gone."""
+    gain = (was - now) if figure in _LESS else (now - was)
+    if gain > _MOVED * max(abs(was), abs(now)):
+        return True
+    if figure != "goodput":
+        return False
+    _, share_bps = look.read("path share")
+    return gain > max(_OF_LACKING * (share_bps / 1e6 - was), _LEAST * was)
 
 
 def _made(run: Result, changes: tuple[str, ...], repeated: Repeated) -> Result | str:
@@ -78,4 +92,4 @@ def _same_flow(look: Look, other: Result) -> Look | None:
     if was >= len(members):
         return None
     whole = Look.whole(other, look.flow, members[was])
-    return whole if look.part == Look.whole(look.run, look.flow, look.number).part else whole.inside(look.part)
+    return whole if look.part == Look.whole(look.run, look.flow, look.number).part else whole.about(look.part)

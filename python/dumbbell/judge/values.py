@@ -204,8 +204,9 @@ class Derived(NamedTuple):
 
 #: What `derived WHAT` may be, each with its dimension.
 DERIVED = {
-    "fair": "share", "cost": "share", "ack_load": "share", "spurious": "share", "ack_queue": "s", "life": "s",
-    "connect": "s", "loss_free": "share", "idle": "share", "missed": "bytes",
+    "fair": "share", "cost": "share", "ack_load": "share", "spurious": "share", "loss_free": "share", "idle": "share",
+    "ack_queue": "s", "life": "s", "length": "s", "connect": "s", "missed": "bytes",
+    "burst": "segments",
 }  # fmt: skip
 
 
@@ -313,12 +314,9 @@ def shown(value: Value, amount: float) -> str:
 
 #: How numbers are shown: what one of the unit is, and the unit.
 _SHOWN = {
-    "share": (0.01, "%"),
-    "bit/s": (1e6, "Mbit/s"),
-    "s": (1.0, "s"),
-    "bytes": (1e6, "MB"),
+    "share": (0.01, "%"), "bit/s": (1e6, "Mbit/s"), "s": (1.0, "s"), "bytes": (1e6, "MB"),
     "segments": (1.0, "segments"),
-}
+}  # fmt: skip
 
 
 def _with_clauses(

@@ -17,7 +17,14 @@ export class Why {
     /** Of the whole runs. */
     readonly whole = h("div", { class: "why", "aria-live": "polite" });
     /** Of a time: it stays at the bottom of the window while charts are in it. */
-    readonly here = h("div", { class: "why-here", "aria-live": "polite", hidden: true });
+    readonly here = h("div", {
+        class: "why-here",
+        role: "region",
+        "aria-label": "Why there",
+        "aria-live": "polite",
+        tabindex: 0,
+        hidden: true,
+    });
     private runs: Shown[] = [];
     /** Counts what was asked: an answer that comes late is not shown. */
     private asked = 0;
@@ -78,16 +85,18 @@ export class Why {
                 .catch((error: Error): Said => ({ sentences: [], note: error.message }));
             if (number !== this.asked) return null;
             const head = at === undefined ? ["Why", label].filter(Boolean).join(", ") : label;
-            made.push(...paragraphs(head, said));
+            made.push(...paragraphs(head, said, at !== undefined));
         }
         return made;
     }
 }
 
-function paragraphs(head: string, { sentences, note }: Said): HTMLElement[] {
+/** One paragraph on a run; on a time one for each sentence, because flows have times of their own. */
+function paragraphs(head: string, { sentences, note }: Said, isApart: boolean): HTMLElement[] {
+    const texts = isApart ? sentences : sentences.length ? [sentences.join(" ")] : [];
     const strong: Child = head ? h("strong", {}, `${head}: `) : null;
     return [
-        ...(sentences.length ? [h("p", {}, strong, sentences.join(" "))] : []),
-        ...(note ? [h("p", { class: "note" }, sentences.length ? null : strong, note)] : []),
+        ...texts.map((text, i) => h("p", {}, i ? null : strong, text)),
+        ...(note ? [h("p", { class: "note" }, texts.length ? null : strong, note)] : []),
     ];
 }
