@@ -58,12 +58,12 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial notebooks gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-search bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize site package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(STAMPS)/dev $(STAMPS)/system ## Virtual environment with all tools, and the system programs that tests and lint need
+setup: $(STAMPS)/site $(STAMPS)/system ## Virtual environment with all tools, and the system programs that tests and lint need
 
 build: $(STAMPS)/native ## Leave a working .venv/bin/dumbbell: all of it, optimised
 
@@ -98,7 +98,7 @@ test-rust: $(STAMPS)/native $(STAMPS)/system ## Tests of the crates, the vectors
 test-kernel: $(STAMPS)/venv $(STAMPS)/system ## Controllers loaded into the running kernel (root)
 	tools/sanitize.sh $(TESTED) --test kernel
 
-test-python: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package, end to end, that do not measure the machine
+test-python: $(STAMPS)/native $(STAMPS)/site $(STAMPS)/system ## Tests of the package, end to end, that do not measure the machine
 	@tools/web.sh packages
 	@$(MAKE) --no-print-directory $(STAMPS)/sb3 || echo "no torch for the system's Python: the script of docs/gym.md is not tried" >&2
 	$(BIN)/python -m pytest -m "not alone" -rR --numprocesses auto --dist loadfile --ignore tests/test_package.py
@@ -167,6 +167,9 @@ fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 
 tutorial: $(STAMPS)/native ## Run the commands of docs/tutorial.md and other pages, and write their tables and pictures into them
 	$(BIN)/python tools/tutorial.py
+
+notebooks: $(STAMPS)/native $(STAMPS)/dev ## Run the notebooks of notebooks/, and keep what they print
+	$(BIN)/python tools/notebooks.py
 
 gen: $(STAMPS)/native ## Write what is generated: result and scenario references, JSON Schema
 	cargo run --locked -q -p xtask -- gen
@@ -242,6 +245,9 @@ bench-page: $(STAMPS)/native $(STAMPS)/dev ## How fast the live page is in headl
 bench-episodes: $(STAMPS)/native $(STAMPS)/dev ## Steps per second of the environments for training, and of rollouts in the engine
 	$(BIN)/python bench/episodes.py
 
+bench-search: $(STAMPS)/native ## How many candidates `dumbbell search` tries until it is as bad as random search (an hour; SEEDS=10 BUDGET=2000)
+	$(BIN)/python bench/search.py --seeds $(or $(SEEDS),10) --budget $(or $(BUDGET),2000)
+
 bench-papers: $(STAMPS)/native ## How long the papers' full profile takes, from a sample of its runs (10 minutes)
 	$(BIN)/python bench/papers.py --json build/bench-papers.json
 
@@ -263,6 +269,9 @@ fuzz-short: $(STAMPS)/native ## The same for a minute and a quarter in all, whic
 
 fuzz-plans: $(STAMPS)/venv ## Run random plans, other ones each time, and check what holds for any (CASES=20000 of each property; minutes)
 	env -u PROPTEST_RNG_SEED PROPTEST_CASES=$(CASES) cargo test --locked --release -p dumbbell-sim --test engine properties::
+
+site: $(STAMPS)/native $(STAMPS)/site ## The documentation as a site, in build/site: pages of docs/, commands and names from the code, notebooks
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 package: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Source distribution and wheel in dist/, each installed and used far from the checkout
 	rm -rf dist && mkdir dist
@@ -294,6 +303,10 @@ $(STAMPS)/venv: requirements.lock $(STAMPS)/python
 
 $(STAMPS)/dev: requirements-dev.lock $(STAMPS)/venv
 	$(PIP) -r requirements-dev.lock
+	touch $@
+
+$(STAMPS)/site: requirements-site.lock $(STAMPS)/dev
+	$(PIP) -r requirements-site.lock
 	touch $@
 
 # What the script of docs/gym.md needs beside the package, with the torch of the system's Python.

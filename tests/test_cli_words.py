@@ -99,6 +99,7 @@ def test_every_command_has_two_examples_in_help_and_man_page_that_its_parser_tak
 COSTLY = {
     "policy",
     "race",
+    "search",
     "evaluate",
     "compare",
     "reproduce",

@@ -44,6 +44,7 @@ ORDER = (
     "gym",
     "expect",
     "explain",
+    "searching",
     "export",
     "comparison",
     "report",

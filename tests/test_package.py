@@ -297,6 +297,20 @@ def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhe
         assert tuple(int(part) for part in tag.split("_")[1:3]) <= GLIBC, tag
 
 
+def test_the_man_page_and_completions_are_installed_where_man_and_shells_look(installed: Path, run: Run) -> None:
+    share = installed.parent / "share"
+    version = run("dumbbell", "--version").stdout.split()[1]
+    page = (share / "man/man1/dumbbell.1").read_text(encoding="utf-8")
+    assert page.splitlines()[0] == f'.TH DUMBBELL 1 "" "dumbbell {version}" "User Commands"'
+    assert page == run("dumbbell", "man").stdout
+    for shell, name in (
+        ("bash", "bash-completion/completions/dumbbell"),
+        ("zsh", "zsh/site-functions/_dumbbell"),
+        ("fish", "fish/vendor_completions.d/dumbbell.fish"),
+    ):
+        assert (share / name).read_text(encoding="utf-8") == run("dumbbell", "completion", shell).stdout
+
+
 def test_the_source_distribution_has_what_a_build_and_a_reader_need() -> None:
     with tarfile.open(only("dumbbell-*.tar.gz")) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames()}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
+from msgspec import structs
 
 import dumbbell
 from checked import checks
@@ -49,6 +51,40 @@ def test_a_second_in_which_the_link_carries_nothing_is_no_recovery(outage):
 def test_recovery_is_held_against_the_rate_of_that_second(outage):
     assert 0 < metrics.recovery_time_s(outage, window=(16, 20)) < 1
     assert max(goodput_in(outage, second) for second in range(16, 19)) < 0.15 * 20  # of the rate before
+
+
+@checks("metrics", "stall_time_s")
+@checks("figure", "stall")
+def test_a_stall_is_the_longest_time_without_anything_new_while_the_link_has_a_rate(outage):
+    samples = outage.samples.select(["t_us", "goodput_bytes"]).to_pylist()
+    silent = [
+        (one["t_us"], other["t_us"])
+        for one, other in pairwise(samples)
+        if one["goodput_bytes"] == other["goodput_bytes"]
+    ]
+    begin, end = min(a for a, _ in silent if a > 4e6), max(b for _, b in silent if b < 9e6)
+    time = metrics.stall_time_s(outage, window=(3, 9))
+    assert FIGURES["stall"].value(Measured(outage, (3, 9)), [0]) == time
+    assert time == pytest.approx((end - begin) / 1e6 - 2)  # without the outage
+    assert metrics.stall_time_s(outage, window=(5.5, 6.5)) == pytest.approx(0)
+    assert metrics.stall_time_s(outage, window=(8, 14)) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("steps", "repeat_ns", "window", "down"),
+    [
+        ([[0, 5], [2, 0], [3, 5]], None, (0, 10), 1),
+        ([[0, 5], [2, 0], [3, 5]], None, (2.25, 2.75), 0.5),
+        ([[0, 0], [1, 5]], 4, (0, 10), 3),
+        ([[0, 5], [3, 0]], 4, (3.5, 7.5), 1),
+        ([], None, (0, 10), 0),
+    ],
+)
+def test_a_link_is_down_where_its_steps_have_no_rate(steps, repeat_ns, window, down, outage):
+    link = outage.plan.links[0]
+    in_ns = tuple((at * 10**9, rate) for at, rate in steps)
+    changed = structs.replace(link, steps=in_ns, repeat_ns=repeat_ns and repeat_ns * 10**9)
+    assert changed.down_s(*window) == pytest.approx(down)
 
 
 @checks("metrics", "breaker_windows")

@@ -4,6 +4,7 @@
   source distribution the file is there already. In a checkout with git nothing reads it, so what a killed build leaves
   does no harm.
 - The engine is compiled with its profile (`pgo.py`).
+- The man page and the completions of shells are in the wheel (`wheel_files.py`).
 - Where the headers of libelf and zlib are missing, the package is built without `dumbbell kernel`, and says so.
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 import maturin
 
 import pgo
+import wheel_files
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "python" / "dumbbell" / "_build.py"
@@ -33,9 +35,11 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
-    """A wheel with the commit in it."""
+    """A wheel with the commit in it, the man page and completions."""
     with _stamp(), _features(), _profile():
-        return str(maturin.build_wheel(folder, settings, metadata))
+        name = str(maturin.build_wheel(folder, settings, metadata))
+    wheel_files.add(Path(folder) / name)
+    return name
 
 
 def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:

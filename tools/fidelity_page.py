@@ -112,7 +112,7 @@ def renewed(text: str, table: Table, known: dict[str, Cause]) -> str:
 
 def renewed_readme(text: str, table: Table) -> str:
     """The README, whose generated part is what the table comes to."""
-    return _between(README, text, "\n\n" + "\n".join(_totals(table)) + "\n\n")
+    return _between(README, text, "\n\n" + _totals(table) + "\n\n")
 
 
 def _between(file: Path, text: str, made: str) -> str:
@@ -123,19 +123,20 @@ def _between(file: Path, text: str, made: str) -> str:
     return f"{head}{BEGIN}{made}{END}{tail}"
 
 
-def _totals(table: Table) -> Iterator[str]:
-    """A line of a table for each section: how many rows agree, differ, and are unclear."""
-    yield from (
-        "| scenarios, three seeds each | agree in every figure | differ | too few seeds to tell |",
-        "| --- " * 4 + "|",
-    )
+def _totals(table: Table) -> str:
+    """A sentence: how many rows of each section agree, differ, and are unclear."""
+    parts = []
     for name, section in table.sections.items():
         count = counts(section.rows)["all"]
         what = "of our table" if name == TESTS else "drawn at random"
         unclear = count.rows - count.agree - count.differ
-        yield f"| {count.rows} {what} | {count.agree} | {count.differ} | {unclear} |"
-    if table.means:
-        yield from ("", fidelity_means.sentence(table.means))
+        parts.append(
+            f"of {count.rows} scenarios {what} {count.agree} agree in every figure,"
+            f" {count.differ or 'none'} {'differs' if count.differ == 1 else 'differ'}, {unclear} need more than"
+            f" {section.seeds} seeds to tell"
+        )
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _lines(table: Table, known: dict[str, Cause]) -> Iterator[str]:

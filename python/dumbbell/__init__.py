@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .scenario.qdiscs import Qdisc
     from .scenario.ranges import ranged
     from .scenario.routes import Ack, Link
+    from .searching.search import search
 
     __version__: str
 
@@ -64,6 +65,7 @@ _HOME = {
     "fidelity": (".api", "fidelity"),
     "race": (".api", "race"),
     "reproduce": (".api", "reproduce"),
+    "search": (".searching.search", "search"),
     "sweep": (".api", "sweep"),
     "verify": (".api", "verify"),
     "from_dict": (".scenario.file", "from_dict"),
@@ -79,7 +81,8 @@ __all__ = [
     "Qdisc", "Record", "Result",
     "ResultError", "Results", "Scenario", "ScenarioError",
     "check", "compare", "evaluate", "fidelity", "find", "from_dict", "from_file", "from_text", "kernel", "load",
-    "metrics", "plan", "plot", "race", "ranged", "reproduce", "run", "sweep", "verify", "why",
+    "metrics", "plan", "plot", "race", "ranged", "reproduce", "run", "search", "sweep", "verify",
+    "why",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -153,6 +154,12 @@ class Race(NamedTuple):
 
     def __str__(self) -> str:
         return "\n".join([*self.sentences, *self.doubts])
+
+    def _repr_html_(self) -> str:
+        """The answer, then the figures of each point, for a notebook."""
+        said = "".join(f"<p><b>{escape(text)}</b></p>" for text in self.sentences)
+        doubts = "".join(f"<p>{escape(text)}</p>" for text in self.doubts)
+        return f"{said}{doubts}{self.results._repr_html_()}"
 
 
 def told(results: Results, tables: Mapping[str, Any], vary: Mapping[str, Any]) -> Race:

@@ -15,6 +15,7 @@ from .options_policy import add_policy
 from .options_race import add_race
 from .options_results import add_explain, add_export, add_report, add_serve, add_show
 from .options_run import add_check, add_compare, add_run
+from .options_search import add_search
 from .options_sweep import add_sweep
 from .options_test import add_evaluate, add_suite, add_test
 from .options_trace import add_trace
@@ -170,6 +171,15 @@ GROUPS = {
             (
                 "dumbbell sweep gallery:pair-cubic-bbr --vary path.buffer=0.25bdp..8bdp/6/log",
                 "dumbbell sweep mine.toml --vary path.buffer=1bdp..4bdp/9 --find min path.buffer --where 'jain >= 0.9'",
+            ),
+        ),
+        "search": Command(
+            "look for the worst case inside stated bounds: what breaks an expectation most, made small, as a scenario",
+            add_search,
+            "search:main",
+            (
+                "dumbbell search gallery:pair-cubic-bbr --worst 'jain >= 0.5' --within flow[1].rtt=5ms..200ms",
+                "dumbbell search mine.toml --worst 'stall <= 1s' --within outages:100ms..10s --replay uml",
             ),
         ),
         "compare": Command(

@@ -17,14 +17,14 @@ from dumbbell.runs.jobs import jobs_of
 from dumbbell.runs.study import plans_of_several_links
 from dumbbell.scenario import source
 from dumbbell.scenario.declare import raw
-from dumbbell.scenario.file import from_file
+from dumbbell.scenario.file import Given, from_file, from_text
 from dumbbell.scenario.keylines import lines
 
 if TYPE_CHECKING:
     from dumbbell.judge.values import Value
     from dumbbell.runs.job import Job
     from dumbbell.scenario.expect import Expect
-    from dumbbell.scenario.file import Given, Scenario
+    from dumbbell.scenario.file import Scenario
     from dumbbell.scenario.own import Own
 
 #: A file with expectations, before it is read as a scenario.
@@ -147,9 +147,15 @@ def read(
     if candidate is not None:  # before the overrides, which may give it parameters
         written = from_file(path)
         overrides = (*_replaced(written.scenario, _of_candidate(written), candidate), *overrides)
-    given = from_file(path, overrides=overrides)
+    return of_given(from_file(path, overrides=overrides), overrides=overrides, own=own, on=on, only=only)
+
+
+def of_given(
+    given: Given, *, overrides: tuple[str, ...] = (), own: Own | None = None, on: str = "sim", only: str | None = None
+) -> File:
+    """The same of a scenario that has been read, which may be in no file; `overrides` are those that it has."""
     if not given.scenario.expect:
-        raise ScenarioError("expect", "has none, wanted an [[expect]] table", source=str(path))
+        raise ScenarioError("expect", "has none, wanted an [[expect]] table", source=given.source)
     everything = expectations(given, overrides=overrides)
     kept = [
         one
@@ -284,9 +290,18 @@ def _planned(
     planned = {}
     for case in cases:
         of_case = (*repeated, *case)
-        whole = from_file(given.source, overrides=of_case) if of_case else given
-        planned[case] = jobs_of([whole], Path(), overrides=of_case, own=own, on=on)
+        planned[case] = jobs_of([_changed(given, of_case)], Path(), overrides=of_case, own=own, on=on)
     for one in asked:
         at = f"{given.source}: expect[{one.number}].that"
         refuse_doubted(names([one.sentence]), plans_of_several_links(planned[()]), at)
     return planned
+
+
+def _changed(given: Given, overrides: tuple[str, ...]) -> Given:
+    """The scenario with these overrides, from its file if it has one."""
+    if not overrides:
+        return given
+    if given.source:
+        return from_file(given.source, overrides=overrides)
+    scenario = given.scenario
+    return Given(from_text(given.text, name=scenario.name, overrides=overrides, folder=scenario.folder), given.text)

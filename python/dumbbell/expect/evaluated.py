@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from dumbbell.judge import FAILS, HOLDS, UNCLEAR, UNJUDGED
 from dumbbell.judge.values import Reading
 from dumbbell.results.catalogue import figure
+from dumbbell.results.texts import table_html
 
 from .asked import options_of, read
 from .judged import place_text
@@ -145,6 +146,12 @@ class Evaluation(NamedTuple):
     candidate: str
     how: How
     chapters: list[Chapter]
+
+    def _repr_html_(self) -> str:
+        """A row for each section, for a notebook."""
+        heads = ("section", "title", self.candidate)
+        rows = [(one.section.number, one.section.title, one.text) for one in self.chapters]
+        return table_html(heads, rows)
 
     def as_json(self) -> dict[str, Any]:
         """As `dumbbell evaluate --json` prints it, a section after the other."""

@@ -39,10 +39,10 @@ def _head_start(ns: int) -> str:
 class Look:
     """One flow of a [[flow]] table, from a moment to another."""
 
-    def __init__(self, run: Result, flow: str, number: int, part: Part, whole_s: float | None = None) -> None:
+    def __init__(self, run: Result, flow: str, number: int, part: Part, explained: Part | None = None) -> None:
         self.run, self.flow, self.number, self.part = run, flow, number, part
-        self.whole_s = part[1] - part[0] if whole_s is None else whole_s
-        """Length of the time that is explained, of which `part` may be a part."""
+        self.explained = part if explained is None else explained
+        """The time that is explained, of which `part` may be a part."""
 
     @classmethod
     def whole(cls, run: Result, flow: str, number: int) -> Look:
@@ -56,7 +56,7 @@ class Look:
 
     def inside(self, part: Part) -> Look:
         """The same flow in a part of the time that is explained."""
-        return Look(self.run, self.flow, self.number, part, self.whole_s)
+        return Look(self.run, self.flow, self.number, part, self.explained)
 
     def place(self, rule: Rule) -> Look | None:
         """Where a rule holds: this part, or what the rule is about during it; None where it does not hold."""
@@ -116,16 +116,20 @@ class Look:
     @cached_property
     def facts(self) -> dict[str, str]:
         """What conditions, sentences and proofs name in braces: names, and the ends of the part."""
-        begin, end = self.part
+        (begin, end), (since, to) = self.part, self.explained
         planned = self.run.plan.flows[self.number]
-        link = self.run.plan.recorded_links[path.busiest(self.run, self.number)]
+        busiest = path.busiest(self.run, self.number)
+        link = self.run.plan.recorded_links[busiest]
         facts = {
             "begin": f"{begin:.3g}" if begin < 10 else f"{begin:.1f}",
             "end": f"{end:.3g}" if end < 10 else f"{end:.1f}",
-            "tenth": f"{self.whole_s / 10:.6f}s",
+            "from": f"{since:.6f}s",
+            "to": f"{to:.6f}s",
+            "tenth": f"{(to - since) / 10:.6f}s",
             "until": f"{end:.6f}s",
             "middle": f"{(begin + end) / 2:.6f}s",
             "link": link.name,
+            "at": self._key(busiest),
             "qdisc": link.qdisc.kind,
             "cca": planned.cca,
             "table": str(planned.table),
@@ -143,6 +147,12 @@ class Look:
                 "rival_table": str(other.table),
             }
         return facts
+
+    def _key(self, link: int) -> str:
+        """The key of a link in the scenario, by its number in tables."""
+        if link >= len(self.run.plan.links):
+            return "path.up"
+        return "path" if link == 0 else f"link[{link - 1}]"
 
     def _rival(self) -> int | None:
         """The flow of another table that got most of the same bottleneck."""

@@ -231,6 +231,22 @@ class LinkView(fields.Link, frozen=True, kw_only=True):
             return float(traces.bits(structs.asdict(self.trace), start_ns, end_ns))
         return (self._before(end_ns) - self._before(start_ns)) / 1e9
 
+    def down_s(self, start_s: float, end_s: float) -> float:
+        """Time between two moments in which its steps have no rate; that of a trace is not known, and none."""
+        start, end = round(start_s * 1e9), round(end_s * 1e9)
+        length = self.repeat_ns or end
+        zeros = [
+            (since, until)
+            for (since, rate), (until, _) in pairwise([*self.course, (length, 0)])
+            if rate == 0 and since < length
+        ]
+        down = sum(
+            max(0, min(end, base + until) - max(start, base + since))
+            for base in range(start // length * length if length else 0, end, length or 1)
+            for since, until in zeros
+        )
+        return down / 1e9
+
     def _before(self, ns: int) -> int:
         """Bits from the start of the run to a time, times 10^9."""
         rounds, rest = divmod(ns, self.repeat_ns) if self.repeat_ns else (0, ns)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from functools import wraps
+from functools import cache, wraps
 from itertools import pairwise
 from math import floor, log10
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypedDict, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -238,16 +239,30 @@ def figure(
     display is needed.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     page = page or {}
     wide, high = checked_size(page)
     usual = height * rows * _HEIGHTS.get(page.get("paper") or "", 1.0)
-    drawn = Figure(figsize=(wide, high or usual), layout="constrained")
+    drawn = _shown()(figsize=(wide, high or usual), layout="constrained")
     for pad in ("w_pad", "h_pad"):
         drawn.get_layout_engine().set(**{pad: 0.05})  # type: ignore[union-attr]
     FigureCanvasAgg(drawn)
     return drawn, drawn.subplots(rows, columns, **options)
+
+
+@cache
+def _shown() -> type[Figure]:
+    """Figures that a notebook shows as they are saved; made late, because matplotlib is slow to import."""
+    from matplotlib.figure import Figure
+
+    class Shown(Figure):
+        def _repr_png_(self) -> bytes:
+            with TemporaryDirectory() as folder:
+                picture = Path(folder) / "shown.png"
+                save(self, picture)
+                return picture.read_bytes()
+
+    return Shown
 
 
 def save(drawn: Figure, path: str | Path) -> str:

@@ -255,6 +255,10 @@ _ALL = [
         readers.of_flows("", readers.recovery), absent="less than a second is left of the run",
     ),
     Figure(
+        "stall", "stall", "Longest time without anything new", "s", "stall_s", 3,
+        readers.of_flows("", readers.stall), absent="no flow ran, or it has no samples",
+    ),
+    Figure(
         "breaker", "breaker", "Windows of 5 s in a row above ten times TCP's rate", "", "breaker_windows", 0,
         readers.of_flows("", readers.breaker), counts="windows",
     ),

@@ -6,7 +6,6 @@ Figures cover the scenario's `measure`, as those of `dumbbell show` do.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dumbbell import units
@@ -16,7 +15,7 @@ from . import axis, figures
 from .catalogue import Measured, figure, shown
 from .experiment import repetitions
 from .lines import known_flow
-from .texts import interval_text
+from .texts import interval_text, table_html
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,17 +130,12 @@ def html(results: Sequence[Result]) -> str:
         "flow",
         *(figure(name).heading for name in shown("notebook")),
     ]
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-        for runs in shown_cases
-        for cells in _cells(runs, is_windowed=is_windowed)
-    )
+    table = table_html(heads, (cells for runs in shown_cases for cells in _cells(runs, is_windowed=is_windowed)))
     more = len(cases) - len(shown_cases)
     most = max(len(runs) for runs in shown_cases)
     note = f"<p>means of {most} repetitions ± 95 % interval</p>" if most > 1 else ""
     rest = f"<p>... and {more} more combination{'s' * (more > 1)}</p>" if more else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}{rest}"
+    return f"{table}{note}{rest}"
 
 
 def _cells(runs: Sequence[Measured], *, is_windowed: bool) -> list[list[str]]:

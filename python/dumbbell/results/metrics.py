@@ -27,7 +27,7 @@ from .statistic import (
     paired_interval,
     student_t,
 )
-from .transients import breaker_windows, convergence_time_s, recovery_time_s
+from .transients import breaker_windows, convergence_time_s, recovery_time_s, stall_time_s
 from .windows import (
     Which,
     Window,
@@ -492,7 +492,7 @@ __all__ = [
     "queue_occupancy_bytes",
     "queue_series", "queueing_delay_ms", "recovery_time_s",
     "request_latencies_s", "retransmission_rate", "rtt_ms", "samples",
-    "segments_sent", "share", "sojourn_ms",
+    "segments_sent", "share", "sojourn_ms", "stall_time_s",
     "steady_flows", "student_t", "throughput_bps", "unfinished_flows", "unfinished_requests", "utilization",
     "windows_segments",
 ]  # fmt: skip

@@ -108,6 +108,11 @@ def recovery(result: Result, flows: Sequence[int], window: Window | None) -> flo
     return metrics.recovery_time_s(result, flows, window)
 
 
+def stall(result: Result, flows: Sequence[int], window: Window | None) -> float:
+    """Longest time without anything new, s; none without samples."""
+    return metrics.stall_time_s(result, flows, window) if result.plan.record.samples else math.nan
+
+
 def breaker(result: Result, flows: Sequence[int], window: Window | None) -> float:
     """Windows in a row of a flow that sends more than ten times what TCP would: of the worst of these."""
     return max(metrics.breaker_windows(result, flow, window) for flow in flows)

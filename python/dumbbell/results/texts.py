@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING
 
 from .catalogue import figure
@@ -88,3 +90,10 @@ def transport(kind: str) -> str:
     ('TCP', 'quinn')
     """
     return kind if kind == "quinn" else kind.upper()
+
+
+def table_html(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table for a notebook, of texts."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

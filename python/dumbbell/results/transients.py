@@ -1,5 +1,5 @@
-"""Figures of what passes: how long flows take to share fairly, how long a link stands idle after an event, and how long
-a flow sends far more than TCP would. `metrics` has them too.
+"""Figures of what passes: how long flows take to share fairly, how long a link stands idle after an event, how long
+nothing arrives, and how long a flow sends far more than TCP would. `metrics` has them too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.units import FRAME_BYTES, MSS_BYTES
 
-from .columns import flow_column
+from .columns import flow_column, sample_column
 from .statistic import jain
 from .windows import Which, Window, check_bin, counted_at, flows_of, grown, inside, link_plan, windowed
 
@@ -81,6 +81,33 @@ def recovery_time_s(result: Result, which: Which = "all", window: Window = None,
     )
     used = np.flatnonzero((could > 0) & (got >= share * could))
     return float(starts[used[0]] - begin) if used.size else math.inf
+
+
+def stall_time_s(result: Result, which: Which = "all", window: Window = None) -> float:
+    """Longest time without anything new for the applications of these flows, between samples, while one of them runs;
+    less the time in which the bottleneck had no rate. Its handshake and the pauses of an application count, too.
+
+    A sample that stands still within a longer time is part of it: the figure is exact to one sample. The definition is
+    ours.
+    """
+    import numpy as np
+
+    begin, end = (0.0, result.plan.duration_s) if window is None else inside(result, window)
+    flows = flows_of(result, which)
+    starts, stops = (flow_column(result, name)[flows] / 1e6 for name in ("start_us", "stop_us"))
+    begin, end = max(begin, float(starts.min())), min(end, float(stops.max()))
+    if end <= begin:
+        return math.nan
+    sampled = np.concatenate([sample_column(result, flow, "t_us") / 1e6 for flow in flows])
+    times = np.unique(np.concatenate([[begin, end], sampled[(sampled > begin) & (sampled < end)]]))
+    grows = np.diff(sum(_received(result, flow, times) for flow in flows)) > 0
+    link, longest, since = link_plan(result, 0), 0.0, begin
+    for moment, grown_now in zip(times[1:], grows):
+        if grown_now:
+            since = float(moment)
+        else:
+            longest = max(longest, float(moment) - since - link.down_s(since, float(moment)))
+    return longest
 
 
 def breaker_windows(result: Result, flow: int, window: Window = None) -> int:

@@ -103,7 +103,7 @@ class Notebook:
 
         content = {"text/plain": text}
         if self._handle is None:
-            self._handle = display(content, raw=True, display_id=True)
+            self._handle = display(content, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(content, raw=True)
 

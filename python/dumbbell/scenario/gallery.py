@@ -37,7 +37,7 @@ TOPICS = {
     "Short flows and latency": "short-flows-p99 short-transfer poisson-short-flows rrul",
     "The way back": "asymmetric-link cable-ack-filter wifi-acks",
     "Rates that change": "5g-mobile leo-reconfiguration outage yang-fig11-down yang-fig11-up "
-    "yang-fig17 yang-fig23 yang-jitter yang-steps zhang-table5",
+    "yang-fig17 yang-fig23 yang-jitter yang-steps zhang-table5 worst/faster-link worst/longer-path worst/slower-link",
     "QUIC": "quic-on-lte quinn-cubic-bbr",
     "Simulator against Linux": "sim-vs-linux kernel/against-cubic kernel/alone kernel/fq-codel kernel/loss kernel/rtts "
     "kernel/shallow kernel/slow",

@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .file import Scenario
 
 
@@ -13,15 +15,24 @@ def to_toml(scenario: Scenario) -> str:
     """The scenario as a file would hold it."""
     from .declare import raw
 
-    given = raw(scenario)
-    flows = given.pop("flow")
-    lines = [f"{name} = {value_text(value)}" for name, value in given.items() if not isinstance(value, dict)]
-    tables = [(f"[{name}]", value) for name, value in given.items() if isinstance(value, dict)] + [
-        ("[[flow]]", flow) for flow in flows
-    ]
-    for head, table in tables:
-        lines += ["", head, *(f"{name} = {value_text(value)}" for name, value in table.items())]
+    return tables_text(raw(scenario))
+
+
+def tables_text(given: Mapping[str, Any]) -> str:
+    """These tables as a file would hold them: plain keys first, then tables, and lists of tables."""
+    lines = [f"{name} = {value_text(value)}" for name, value in given.items() if not _tables(value)]
+    for name, value in given.items():
+        head = f"[{name}]" if isinstance(value, dict) else f"[[{name}]]"
+        for table in _tables(value):
+            lines += ["", head, *(f"{_name(key)} = {value_text(item)}" for key, item in table.items())]
     return "\n".join(lines) + "\n"
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    """The tables that a value is; none where it is a plain one."""
+    if isinstance(value, dict):
+        return [value]
+    return value if isinstance(value, list) and value and all(isinstance(one, dict) for one in value) else []
 
 
 def value_text(value: Any) -> str:

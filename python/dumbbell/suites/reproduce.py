@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell import backends, interrupts
 from dumbbell.errors import ResultError, wrong
 from dumbbell.files import written_whole
+from dumbbell.results.texts import table_html
 from dumbbell.runs.store import Store
 
 from . import chosen, score
@@ -32,6 +33,10 @@ class Reproduced(NamedTuple):
     def id(self) -> str:
         """Such as ``kfoury2020/fig11a``."""
         return self.judged.text.id
+
+    def _repr_html_(self) -> str:
+        """What is claimed and whether it holds, for a notebook."""
+        return table_html((self.id, ""), [(one.verdict, one.claim.text) for one in self.judged.verdicts])
 
     def as_json(self) -> dict[str, Any]:
         """As `dumbbell reproduce --json` prints it."""

@@ -135,21 +135,6 @@ def lines(measured: Means) -> Iterator[str]:
     yield ""
 
 
-def sentence(measured: Means) -> str:
-    """The same for the README."""
-    listed = sum(mean.is_listed for _, _, mean in _figures(measured))
-    apart = [
-        f"{word} by {median(abs(mean.difference) for mean in members):.2%}"
-        for what, word in WORDS.items()
-        if (members := _members(measured, what))
-    ]
-    return (
-        f"Behind each queue discipline ({len(measured.rows)} rows) means of {measured.seeds} seeds differ in the"
-        f" median: {', '.join(apart)}; {listed or 'none'} of {len(list(_figures(measured)))} figures by more than"
-        " chance explains."
-    )
-
-
 def _figures(measured: Means) -> Iterator[tuple[str, str, Mean]]:
     return ((row, name, mean) for row, by_name in measured.rows.items() for name, mean in by_name.items())
 

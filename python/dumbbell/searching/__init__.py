@@ -1,0 +1,4 @@
+"""The worst case inside stated bounds: what breaks an expectation most (docs/search.md)."""
+
+#: Candidates that are tried unless something else is asked for.
+BUDGET = 3000

@@ -1,0 +1,75 @@
+"""A genome: all genes of a search, as coordinates from 0 to 1 for an optimiser, and as changes for people."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dumbbell.errors import ScenarioError
+
+from .fields import index
+from .genes import AT, Change, Gene, Tables, gene
+
+#: Coordinates that an optimiser may have.
+SIZE_MAX = 200
+
+Changes = tuple[Change, ...]
+
+
+class Genome:
+    """The genes of the texts of ``--within``; raises ScenarioError."""
+
+    def __init__(self, texts: Sequence[str], duration_s: float) -> None:
+        if not texts:
+            raise ScenarioError(AT, "missing, wanted what may change, such as outages or path.rtt=10ms..100ms")
+        self.genes: list[Gene] = [gene(text, duration_s) for text in texts]
+        #: Of each coordinate how many values it has; 0: all from 0 to 1.
+        self.steps = [step for one in self.genes for step in _steps(one)]
+        if len(self.steps) > SIZE_MAX:
+            raise ScenarioError(AT, f"{len(self.steps)} values to draw, wanted at most {SIZE_MAX}: fewer events")
+
+    def drawn(self, random: np.random.Generator) -> np.ndarray:
+        """Coordinates at random, all alike."""
+        return np.array([random.integers(step) / (step - 1) if step > 1 else random.random() for step in self.steps])
+
+    def changes(self, at: np.ndarray) -> Changes:
+        """The changes at these coordinates."""
+        rest = iter([float(x) for x in at])
+        made: list[Change] = []
+        for number, one in enumerate(self.genes):
+            least, most = one.least, one.most
+            count = least + index(next(rest), most - least + 1) if most > least else most
+            for event in range(most):
+                values = tuple(field.read(tuple(islice(rest, len(field.steps)))) for field in one.fields)
+                if event < count:
+                    made.append(Change(number, values))
+        return tuple(made)
+
+    def tables(self, base: Tables, changes: Changes) -> Tables:
+        """The tables of a scenario with these changes; raises ScenarioError for those that contradict each other."""
+        tables: dict[str, Any] = copy.deepcopy(base)
+        for number in sorted(range(len(self.genes)), key=lambda number: self.genes[number].rank):
+            own = [change for change in changes if change.gene == number]
+            if own:
+                self.genes[number].write(tables, own)
+        return tables
+
+    def said(self, changes: Changes) -> str:
+        """The changes in a line, for people."""
+        words = []
+        for change in changes:
+            one = self.genes[change.gene]
+            name = one.text.partition("=")[0].partition(":")[0].partition("@")[0]
+            values = " ".join(f"{field.name} {value}" for field, value in zip(one.fields, change.values))
+            words.append(f"{name} {change.values[0]}" if name == one.fields[0].name else f"{name}: {values}")
+        return "; ".join(words) or "nothing"
+
+
+def _steps(one: Gene) -> list[int]:
+    own = [step for field in one.fields for step in field.steps]
+    count = [one.most - one.least + 1] if one.most > one.least else []
+    return [*count, *own * one.most]

@@ -1,0 +1,204 @@
+"""The site of the documentation (`make site`): it builds without a complaint, loads nothing from other hosts, can be read
+without JavaScript, searched and used by everybody, on a desktop and a phone.
+
+Without MkDocs the tests are left out and say so; in CI that is a failure.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from browsing import SIZES, Opened, browser, serious, without
+from conftest import ROOT
+
+__all__ = ["browser"]
+
+sys.path.insert(0, str(ROOT / "tools/docsite"))
+
+#: Pages of each kind: start, text with pictures, the widest tables, from code.
+LOOKED_AT = ("index.html", "tutorial.html", "fidelity.html", "scenario.html", "reference/python.html")
+#: Hosts that the theme's program names, and asks only for what no page has: counts of a repository (`repo_url`),
+#: diagrams of Mermaid. What the others are: names of formats, and texts.
+NAMED = {"api.github.com", "unpkg.com", "gitlab.com", "www.w3.org"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; links and anchors that go nowhere, and pages that no list has, fail it (--strict)."""
+    if importlib.util.find_spec("mkdocs") is None:
+        without("there is no MkDocs here: make build/stamps/site (pip install -r requirements-site.lock)")
+    folder = tmp_path_factory.mktemp("site") / "site"
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Where a server has the site."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+class Loads(HTMLParser):
+    """What a page loads by itself: not what a reader follows."""
+
+    #: Relations of `link` that load.
+    RELATIONS = frozenset({"stylesheet", "icon", "preload", "prefetch", "modulepreload", "preconnect", "dns-prefetch"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.found += [given[name] for name in ("src", "srcset", "poster", "data", "style") if name in given]
+        if tag == "link" and self.RELATIONS & {*given.get("rel", "").split()}:
+            self.found.append(given.get("href", ""))
+
+
+def test_every_page_of_the_documentation_is_there(site: Path) -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").with_suffix(".html").as_posix().replace("README.html", "index.html")
+        assert (site / name).is_file(), name
+    start = (site / "index.html").read_text(encoding="utf-8")
+    assert 'src="img/fig11a.png"' in start
+    assert "make demo" in re.sub(r"<[^>]+>", "", start)
+    assert (site / "reference/commands.html").read_text(encoding="utf-8").count("usage: dumbbell ") >= 20
+
+
+def test_pages_and_styles_load_nothing_from_other_hosts(site: Path) -> None:
+    looked = 0
+    for page in site.rglob("*.html"):
+        reader = Loads()
+        reader.feed(page.read_text(encoding="utf-8"))
+        assert [one for one in reader.found if re.search(r"(^|[\s(])(https?:)?//", one)] == [], page
+        looked += len(reader.found)
+    assert looked > 200
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+def test_programs_name_no_host_that_a_page_could_ask(site: Path) -> None:
+    for program in site.rglob("*.js"):
+        hosts = re.findall(r"[\"'`]https?://([\w.-]+)", program.read_text(encoding="utf-8"))
+        assert {*hosts} <= NAMED, program
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert 'class="mermaid"' not in text
+        assert "data-md-component=source" not in text.replace('"', "")
+
+
+def test_no_page_of_the_site_asks_for_a_fixed_place_of_this_machine(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        assert str(ROOT) not in page.read_text(encoding="utf-8"), page
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
+@pytest.mark.parametrize("name", LOOKED_AT)
+def test_a_page_serves_everybody_and_asks_for_its_own_files(
+    browser: Any, address: str, name: str, size: str, scheme: str
+) -> None:
+    opened = Opened(browser, size, scheme)
+    page = opened.page
+    page.goto(address + name)
+    page.wait_for_load_state("networkidle")
+    assert serious(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= SIZES[size]["width"]
+    assert {urlsplit(url).netloc for url in opened.asked if not url.startswith(("data:", "blob:"))} == {
+        urlsplit(address).netloc
+    }
+    assert opened.said == []
+    dark = page.evaluate("document.body.getAttribute('data-md-color-scheme')")
+    assert dark == ("slate" if scheme == "dark" else "default")
+    page.close()
+
+
+def test_the_start_page_is_small(browser: Any, address: str) -> None:
+    """Bytes of files as they are; servers of sites pack text to a quarter. The index of the search comes last."""
+    opened = Opened(browser, "phone", "light")
+    sizes: dict[str, int] = {}
+    opened.page.on(
+        "response", lambda response: sizes.update({response.url: int(response.headers.get("content-length", "0"))})
+    )
+    opened.page.goto(address)
+    opened.page.wait_for_load_state("networkidle")
+    index = sizes.pop(f"{address}search/search_index.json", 0)
+    assert index < 1_000_000
+    assert 100_000 < sum(sizes.values()) < 600_000
+    opened.page.close()
+
+
+def test_a_page_is_read_without_javascript(browser: Any, address: str) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport=SIZES["phone"])
+    page = context.new_page()
+    page.goto(address + "fidelity.html")
+    assert page.locator("h1").inner_text().startswith("Fidelity")
+    assert page.locator("article table").first.is_visible()
+    page.locator("label.md-header__button[for=__drawer]").click()
+    assert page.get_by_role("link", name="Tutorial").first.is_visible()
+    context.close()
+
+
+def test_the_search_finds_a_word_of_a_page(browser: Any, address: str, site: Path) -> None:
+    assert len(json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]) > 300
+    opened = Opened(browser, "desktop", "light")
+    opened.page.goto(address)
+    opened.page.get_by_role("textbox", name="Search").fill("bufferbloat")
+    opened.page.wait_for_selector(".md-search-result__item")
+    found = [one.get_attribute("href") for one in opened.page.locator(".md-search-result__link").all()]
+    assert any("classroom.html" in link for link in found), found
+    opened.page.close()
+
+
+def test_links_that_leave_the_pages_go_to_the_repository_and_dead_ones_are_told() -> None:
+    import rewriting
+
+    said: list[str] = []
+    text = (
+        "[a](../scenarios/policer.toml) [b](../scenarios) [c](models/tcp.md#x) [d](cca/) [e](nowhere.md)\n"
+        "```text\n[f](nowhere.md)\n```\n"
+    )
+    made = rewriting.relinked(text, ROOT / "docs/linux.md", complain=said.append)
+    at = rewriting.REPOSITORY
+    assert made == (
+        f"[a]({at}/blob/main/scenarios/policer.toml) [b]({at}/tree/main/scenarios) [c](models/tcp.md#x)"
+        " [d](cca/index.md) [e](nowhere.md)\n```text\n[f](nowhere.md)\n```\n"
+    )
+    assert said == ["docs/linux.md: links to nowhere.md, which is not there"]
+    inner = rewriting.relinked("[a](../../cca/orca) [b](../README.md)", ROOT / "docs/cca/bbr.md", complain=said.append)
+    assert inner == f"[a]({at}/tree/main/cca/orca) [b](../README.md)"
+
+
+def test_a_list_below_a_sentence_is_a_list() -> None:
+    import rewriting
+
+    assert rewriting.spaced("So:\n- a\n- b\n  c\n- d\n") == "So:\n\n- a\n- b\n  c\n- d\n"
+    assert rewriting.spaced("```sh\nx\n- a\n```\n") == "```sh\nx\n- a\n```\n"

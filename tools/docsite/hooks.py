@@ -1,0 +1,72 @@
+"""What MkDocs calls while it builds the site (`hooks` in mkdocs.yml): no plugin, some functions.
+
+- What is navigated is read from docs/README.md, the one list of pages.
+- The start page is README.md, then that list.
+- Pages from code and from notebooks are added (`reference.py`, `notebooks.py`).
+- Links that leave docs/ go to the repository's address; a file that is not there is an error of `--strict`.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import contents
+import reference
+import rewriting
+from mkdocs.structure.files import File, Files
+
+import notebooks
+
+ROOT = Path(__file__).resolve().parents[2]
+MAP = ROOT / "docs/README.md"
+README = ROOT / "README.md"
+
+STYLE = "assets/site.css"
+#: The messages of this name are counted by `--strict`.
+LOG = logging.getLogger("mkdocs.hooks.docsite")
+
+
+def on_config(config: Any) -> Any:
+    """Say what is navigated."""
+    config.nav = contents.navigated(MAP)
+    return config
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are no files of docs/."""
+    made = {
+        reference.COMMANDS: reference.commands(),
+        reference.PYTHON: reference.python(),
+        contents.CONTROLLERS: contents.controllers(),
+        **notebooks.pages(LOG.warning),
+        STYLE: Path(__file__).with_name("site.css").read_text(encoding="utf-8"),
+    }
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
+    """A page's text as Python-Markdown and the site want it."""
+    source = page.file.src_uri
+    if source == "README.md":
+        start = rewriting.relinked(README.read_text(encoding="utf-8"), README, complain=LOG.warning)
+        listed = rewriting.relinked(markdown.partition("\n")[2], MAP, complain=LOG.warning)
+        return rewriting.spaced(f"{start}\n{contents.shown(listed)}")
+    if page.file.generated_by:
+        return rewriting.spaced(markdown)
+    return rewriting.spaced(rewriting.relinked(markdown, ROOT / "docs" / source, complain=LOG.warning))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Put each table into a frame that scrolls, and that keys reach."""
+    return html.replace("<table>", '<div class="wide" tabindex="0"><table>').replace("</table>", "</table></div>")
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the dialog of the search, which the theme forgets."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
