@@ -295,7 +295,6 @@ PROVED = {
     "timer": "path.loss=0",
     "connection": "path.loss=0",
     "late": 'flow[1].start="0s"',
-    "slow-start": "host.initial_window=100",
     "two-way": "flow[1].count=0",
     "ack-path": 'path.up.rate="100Mbit/s"',
     "short-flow": "host.initial_window=100",
