@@ -1,6 +1,7 @@
 // Time series by uPlot: charts one below the other with one cursor and one zoom.
 import * as Plot from "@observablehq/plot";
 import uPlot from "uplot";
+import { listen, markLine } from "./ask";
 import { h, numbers } from "./dom";
 import { drawn, key } from "./figure";
 import { buttons } from "./save";
@@ -47,17 +48,6 @@ export interface Part {
 
 const group = uPlot.sync("time");
 const SIZE = { wide: 240, narrow: 200 };
-/** A click that moves further is a drag, and one that another follows within this time is half of a double click. */
-const CLICK = { pixels: 4, ms: 250 };
-
-/** The time that is marked in all charts. */
-let marked: number | null = null;
-
-/** Marks a time in all charts; null takes the mark away. */
-export function mark(time: number | null): void {
-    marked = time;
-    group.plots.forEach((plot) => plot.redraw(false, false));
-}
 
 /** All series at the union of their times; those that have no point there keep their line. */
 function aligned({ series, span }: Panel): uPlot.AlignedData {
@@ -133,21 +123,6 @@ function ticks(plot: uPlot, one: Series, index: number): void {
         ctx.moveTo(at, bbox.top + row * 9 * devicePixelRatio);
         ctx.lineTo(at, bbox.top + (row * 9 + 7) * devicePixelRatio);
     });
-    ctx.stroke();
-    ctx.restore();
-}
-
-/** A line at the time that is marked. */
-function markLine({ ctx, bbox, valToPos }: uPlot): void {
-    const at = marked === null ? NaN : valToPos(marked, "x", true);
-    if (!(at >= bbox.left && at <= bbox.left + bbox.width)) return;
-    ctx.save();
-    ctx.strokeStyle = ink();
-    ctx.lineWidth = 1.5 * devicePixelRatio;
-    ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
-    ctx.beginPath();
-    ctx.moveTo(at, bbox.top);
-    ctx.lineTo(at, bbox.top + bbox.height);
     ctx.stroke();
     ctx.restore();
 }
@@ -302,21 +277,9 @@ export class Charted {
         this.isFilling = true;
         this.plot = new uPlot(made, aligned(this.panel), this.place);
         group.sub(this.plot);
-        if (this.ask) this.listen(this.plot, this.ask);
+        if (this.ask) listen(this.plot, this.ask);
         if (this.zoom) this.plot.setScale("x", this.zoom);
         queueMicrotask(() => (this.isFilling = false));
-    }
-
-    private listen(plot: uPlot, ask: (time: number) => void): void {
-        let pressed = 0;
-        let waiting = 0;
-        plot.over.addEventListener("mousedown", (event) => (pressed = event.clientX));
-        plot.over.addEventListener("click", (event) => {
-            if (Math.abs(event.clientX - pressed) > CLICK.pixels) return;
-            const time = plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x");
-            clearTimeout(waiting);
-            if (event.detail < 2) waiting = window.setTimeout(() => ask(time), CLICK.ms);
-        });
     }
 
     /** The values below the cursor, in words. */

@@ -1,5 +1,5 @@
 // Why flows got what they got: of the finished runs on screen, and of a time that was clicked in a chart.
-import { mark } from "../chart";
+import { mark } from "../ask";
 import { h, type Child } from "../dom";
 import { api, type Said } from "./api";
 
