@@ -46,12 +46,16 @@ def main(arguments: argparse.Namespace) -> int:
             note(f"interrupted; what was tried is in {out}, the same command goes on")
             return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
         shown.clear()
-        replays = _replays(arguments, own, out, found) if arguments.replay else {}
+        paths = [out / finding.name(number) for number in range(1, len(found.findings) + 1)]
+        replay = arguments.replay
+        replays: dict[int, str] = {}
+        if replay and paths:
+            replays = _replays(paths, own if replay == arguments.on else Own.load(arguments.cca, on=[replay]), replay)
         if arguments.json:
             for number, one in enumerate(found.findings, start=1):
                 write_object(_as_json(out / finding.name(number), one, replays.get(number)))
         else:
-            _print(out, found, replays, arguments)
+            _print(out, found, replays)
     return FAILED if arguments.exit_status and found.findings else OK
 
 
@@ -84,25 +88,20 @@ def _name(file: str) -> str:
     return Path(file.rpartition(":")[2]).stem
 
 
-def _replays(arguments: argparse.Namespace, own: Own, out: Path, found: Found) -> dict[int, str]:
+def _replays(paths: list[Path], own: Own, on: str) -> dict[int, str]:
     """Of each finding what another back end says of it: a word, and what it measured."""
-    paths = [out / finding.name(number) for number in range(1, len(found.findings) + 1)]
-    if not paths:
-        return {}
-    if arguments.replay != arguments.on:
-        own = Own.load(arguments.cca, on=[arguments.replay])
-    files = tested.planned(paths, own=own, on=arguments.replay)
+    files = tested.planned(paths, own=own, on=on)
     jobs = tested.jobs(files)
-    workers = backends.workers(arguments.replay, (job.request for job in jobs), arguments.jobs)
+    workers = backends.workers(on, (job.request for job in jobs), None)
     said = {}
     with Execution(jobs, None, store=Store(None), workers=workers) as going:
         for number, (_, lines) in enumerate(tested.lines(files, going), start=1):
             line = lines[0]
-            said[number] = f"{line.word}, {line.judged.measured or line.judged.verdict.reason}"
+            said[number] = f"on {on}: {line.word}, {line.judged.measured or line.judged.verdict.reason}"
     return said
 
 
-def _print(out: Path, found: Found, replays: dict[int, str], arguments: argparse.Namespace) -> None:
+def _print(out: Path, found: Found, replays: dict[int, str]) -> None:
     archive = found.archive
     rest = "" if found.is_whole else " (the time is over; the same command goes on)"
     lacking = f"; {archive.unjudged} of these could not be judged: {archive.reason}" if archive.unjudged else ""
@@ -118,7 +117,7 @@ def _print(out: Path, found: Found, replays: dict[int, str], arguments: argparse
         for sentence in one.why:
             print(f"   {sentence}")
         if number in replays:
-            print(f"   on {arguments.replay}: {replays[number]}")
+            print(f"   {replays[number]}")
         print(f"   {shlex.join(['dumbbell', 'test', str(path)])}")
 
 
