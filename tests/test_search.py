@@ -57,6 +57,8 @@ def searched(scenario: dict[str, Any], asked: Asked, out: Path, **how: Any) -> F
          {"steps": [["0s", "10Mbps"], ["3s", "0bps"], ["4.5s", "10Mbps"]]}),
         ("rate_steps=2", [["5s", 0.5], ["2s", 3]], "rate",
          {"steps": [["0s", "10Mbps"], ["2s", "30Mbps"], ["5s", "5Mbps"]]}),
+        ("rate_steps", [["0s", 0.5]], "rate", "5Mbps"),
+        ("host.tso=true,false", [[False]], "rate", "10Mbps"),
         ("rtt_steps", [["5s", 0.5]], "rtt", {"steps": [["0s", "40ms"], ["5s", "20ms"]]}),
         ("cuts", [["300ms", "10%"]], "loss", {"steps": [["0s", "0%"], ["0.27s", "100%"]], "repeat": "0.3s"}),
         ("losses=3", [[7], [3], [7]], "loss", {"packets": [3, 7]}),
@@ -129,6 +131,10 @@ def test_ends_that_are_far_apart_are_drawn_by_equal_factors(low, high, middle):
         ("outages=1000", "up to 64"),
         ("outages:1s..2s:3s..4s", "ranges of: length, @ a time"),
         ("cuts@1s..2s", "ranges of: period, share"),
+        ("cuts=2", "a number of events up to 1"),
+        ("path.rtt=10ms..100ms@5s..9s", "wanted KEY=RANGE"),
+        ("outages@20s..30s", "a part of the run, which ends at 20 s"),
+        ("rate_steps:-1..2", "factor above zero"),
         ("outages:1Mbps..2Mbps", "measure different things"),
         ("path.rate=0Mbps..5Mbps/log", "with log A above zero"),
     ],
@@ -142,6 +148,10 @@ def test_bounds_that_make_no_sense_are_refused(text, message, tmp_path):
     ("changed", "asked", "message"),
     [
         ({}, Asked(None, ()), "--within: missing"),
+        ({}, Asked(None, ("cuts", "losses")), "both change path.loss"),
+        ({}, Asked(None, ("path.rtt=1ms..2ms", "path.rtt=3ms..4ms")), "both change path.rtt"),
+        ({}, Asked("goodput of main rises", ("outages",)), "--worst: "),
+        ({}, Asked(None, ("outages",), 0), "--budget: got 0"),
         ({"expect": []}, Asked(None, ("outages",)), "--worst: missing next to 0"),
         ({}, Asked("goodput of nobody >= 1Mbps", ("outages",), 8), "--worst: no flow has the name or controller nobody"),
         ({"path": {**BASE["path"], "rtt": ["10ms", "20ms"]}}, Asked(None, ("outages",)), "path.rtt varies"),
@@ -182,7 +192,7 @@ def test_a_finding_is_a_scenario_whose_expectation_fails(shrew):
 
 def test_a_search_is_repeated_to_the_byte(shrew, tmp_path):
     searched(BASE, SHREW, tmp_path / "out", jobs=1)
-    searched(BASE, SHREW, tmp_path / "again", jobs=1)
+    searched(BASE, SHREW, tmp_path / "again", jobs=5)
     for name in ("trials.jsonl", "finding-1.toml", "curve.csv"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
@@ -201,6 +211,88 @@ def test_the_folder_of_another_search_is_left_alone(shrew):
         searched(BASE, SHREW._replace(seed=2), shrew)
     with pytest.raises(OutError, match="is not empty"):
         searched(BASE, SHREW, shrew.parent)
+
+
+def test_a_line_that_was_not_written_whole_is_tried_again(shrew, tmp_path):
+    out = tmp_path / "out"
+    searched(BASE, SHREW._replace(budget=20), out, findings=0)
+    trials = out / "trials.jsonl"
+    trials.write_bytes(trials.read_bytes()[:-30])
+    for budget in (40, SHREW.budget):
+        searched(BASE, SHREW._replace(budget=budget), out)
+    assert (out / "finding-1.toml").read_text().partition("Found by")[0] == (
+        shrew / "finding-1.toml"
+    ).read_text().partition("Found by")[0]
+
+
+def test_findings_of_before_are_replaced_and_a_smaller_budget_is_refused(tmp_path):
+    out = tmp_path / "out"
+    searched(BASE, SHREW._replace(budget=40), out)
+    (out / "finding-7.toml").touch()
+    searched(BASE, SHREW._replace(budget=48), out)
+    assert not (out / "finding-7.toml").exists()
+    with pytest.raises(OutError, match="has a search of 48, wanted that or more"):
+        searched(BASE, SHREW._replace(budget=40), out)
+
+
+def test_a_question_that_was_refused_leaves_its_folder_free(tmp_path):
+    with pytest.raises(ScenarioError):
+        searched(BASE, Asked(None, ("path.nonsense=1..5",), 8), tmp_path / "out")
+    searched(BASE, Asked(None, ("outages",), 8), tmp_path / "out", findings=0)
+
+
+def test_a_run_is_not_cut_where_the_scenario_itself_would_break_it(tmp_path):
+    """In the first seconds slow start alone keeps the goodput down, and the outage would be over after the run."""
+    base = {**BASE, "duration": "10s", "flow": [{"name": "main", "cca": "cubic"}]}
+    asked = Asked("goodput of main >= 9.3Mbps", ("outages:50ms..300ms@3s..9s",), 40)
+    (one,) = searched(base, asked, tmp_path / "out", findings=1).findings
+    whole = from_text(one.text)
+    (begin, _), (end, _) = _outage(one.text)
+    assert begin < end < whole.duration / 1e9
+    calm = {**base, "duration": f"{whole.duration / 1e9:g}s", "expect": [{"that": asked.worst}]}
+    (line,) = dumbbell.verify([_written(tmp_path / "calm.toml", calm)])
+    assert line.word == "holds"
+
+
+def _outage(text: str) -> list[tuple[float, str]]:
+    import tomllib
+
+    steps = tomllib.loads(text)["path"]["rate"]["steps"]
+    return [(float(time.removesuffix("s")), rate) for time, rate in steps[1:3]]
+
+
+def _written(path: Path, tables: dict[str, Any]) -> Path:
+    from dumbbell.scenario.toml_text import tables_text
+
+    path.write_text(tables_text(tables))
+    return path
+
+
+def test_a_candidate_that_cannot_answer_is_unjudged_and_the_search_goes_on(tmp_path):
+    late = {**BASE, "expect": [{"that": "goodput of main >= 8.5Mbps", "measure": {"from": "16s"}}]}
+    (one, *_) = searched(late, Asked(None, ("cuts:200ms..400ms:5%..15%",), 24), tmp_path / "out").findings
+    assert from_text(one.text).duration > 16e9
+
+
+def test_a_transfer_that_never_completes_breaks_any_bound(tmp_path):
+    short = {**BASE, "flow": [{"name": "main", "cca": "cubic", "size": "100kB", "start": "5s"}]}
+    asked = Asked("fct of main <= 30s", ("outages:1s..30s@4s..6s",), 24)
+    (one, *_) = searched(short, asked, tmp_path / "out").findings
+    assert one.small.trial.measured == "never completed"
+
+
+def test_a_finding_names_files_from_where_it_is(tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "link.trace").write_text("\n".join(str(ms) for ms in range(1, 2000)))
+    scenario = {**BASE, "path": {**BASE["path"], "rate": {"trace": "link.trace", "repeat": True}, "buffer": "50kB"}}
+    path = _written(folder / "x.toml", scenario)
+    search(path, None, within="cuts", budget=16, out=tmp_path / "out", findings=1)
+    (line,) = dumbbell.verify([tmp_path / "out" / "finding-1.toml"])
+    assert line.word == "fails"
+    (folder / "link.trace").write_text("1\n2\n")
+    with pytest.raises(OutError, match="of another engine or file"):
+        search(path, None, within="cuts", budget=16, out=tmp_path / "out", findings=1)
 
 
 def test_where_nothing_breaks_it_the_nearest_is_told(tmp_path):

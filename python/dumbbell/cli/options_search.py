@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dumbbell.searching import BUDGET
+from dumbbell.searching import BATCH, BUDGET
 
 from .options_run import HOW, ON, add_own, add_set, count, titled
 
@@ -27,6 +27,9 @@ def add_search(search: argparse.ArgumentParser) -> None:
     )
     search.add_argument("--for", metavar="TIME", dest="limit", help="end the search after this time, such as 10min")
     search.add_argument("--seed", type=count, metavar="N", default=1, help="seed of what is drawn (1)")
+    search.add_argument(
+        "--batch", type=count, metavar="N", default=BATCH, help=f"candidates that go at once at least ({BATCH})"
+    )
     search.add_argument("--findings", type=count, metavar="N", default=3, help="findings that are made small (3)")
     search.add_argument(
         "--method", choices=("cma", "random"), default="cma", help="CMA-ES (default), or at random for comparison"
@@ -39,7 +42,9 @@ def add_search(search: argparse.ArgumentParser) -> None:
     how = titled(search, HOW)
     how.add_argument("--on", metavar="BACKEND", default="sim", help=ON)
     how.add_argument(
-        "--out", metavar="DIR", help="folder for findings and the trials; a search there goes on (results/search-NAME)"
+        "--out",
+        metavar="DIR",
+        help="folder for findings and the trials; a search there goes on (default: one of its own in results)",
     )
     how.add_argument("--jobs", type=count, metavar="N", help="runs at the same time (default: one per core)")
     how.add_argument("-q", "--quiet", action="store_true", help="no progress")

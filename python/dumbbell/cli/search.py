@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dumbbell import backends, interrupts, units
+from dumbbell.errors import DumbbellError
 from dumbbell.expect import tested
+from dumbbell.expect.asked import options_of
+from dumbbell.judge.verdict import worst
 from dumbbell.runs.execute import Execution
+from dumbbell.runs.jobs import hash_text
 from dumbbell.runs.progress import screen
 from dumbbell.runs.store import Store
 from dumbbell.scenario.own import Own
@@ -22,6 +27,8 @@ from .status import FAILED, INTERRUPTED, OK
 from .writers import write_object
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dumbbell.searching.archive import Archive
     from dumbbell.searching.finding import Finding
     from dumbbell.searching.search import Found
@@ -32,12 +39,12 @@ def main(arguments: argparse.Namespace) -> int:
     with interrupts.Raised():
         backends.kind(arguments.on)
         own = Own.load(arguments.cca, on=[arguments.on])
-        out = Path(arguments.out or Path("results") / f"search-{_name(arguments.file)}")
+        out = Path(arguments.out or Path("results") / _folder(vars(arguments)))
         shown = _Shown(arguments.budget, is_quiet=arguments.quiet or arguments.json)
         try:
             found = search(
                 arguments.file, arguments.worst, within=arguments.within, out=out, budget=arguments.budget,
-                seed=arguments.seed, method=arguments.method, findings=arguments.findings,
+                seed=arguments.seed, method=arguments.method, batch=arguments.batch, findings=arguments.findings,
                 limit_s=units.option_s("--for", arguments.limit), overrides=tuple(arguments.overrides), own=own,
                 on=arguments.on, jobs=arguments.jobs, tell=shown.tell,
             )  # fmt: skip
@@ -46,16 +53,18 @@ def main(arguments: argparse.Namespace) -> int:
             note(f"interrupted; what was tried is in {out}, the same command goes on")
             return error.status if isinstance(error, interrupts.Interrupted) else INTERRUPTED
         shown.clear()
-        paths = [out / finding.name(number) for number in range(1, len(found.findings) + 1)]
-        replay = arguments.replay
-        replays: dict[int, str] = {}
-        if replay and paths:
-            replays = _replays(paths, own if replay == arguments.on else Own.load(arguments.cca, on=[replay]), replay)
-        if arguments.json:
-            for number, one in enumerate(found.findings, start=1):
-                write_object(_as_json(out / finding.name(number), one, replays.get(number)))
-        else:
-            _print(out, found, replays)
+        if not arguments.json:
+            _print_head(found)
+        words = options_of((), arguments.cca, None, arguments.on)
+        for number, one in enumerate(found.findings, start=1):
+            path = out / finding.name(number)
+            if not arguments.json:
+                _print(path, number, one, words)
+            replay = _replayed(path, arguments.cca, arguments.replay) if arguments.replay else None
+            if arguments.json:
+                write_object(_as_json(path, one, replay))
+            elif replay:
+                print(f"   {replay}")
     return FAILED if arguments.exit_status and found.findings else OK
 
 
@@ -84,41 +93,45 @@ class _Shown:
             self._screen.clear()
 
 
-def _name(file: str) -> str:
-    return Path(file.rpartition(":")[2]).stem
+def _folder(options: Mapping[str, Any]) -> str:
+    """The folder of a question, so that each has its own."""
+    asked = [options[name] for name in ("file", "worst", "within", "seed", "method", "batch", "overrides", "cca", "on")]
+    return f"search-{Path(options['file'].rpartition(':')[2]).stem}-{hash_text(json.dumps(asked))[:6]}"
 
 
-def _replays(paths: list[Path], own: Own, on: str) -> dict[int, str]:
-    """Of each finding what another back end says of it: a word, and what it measured."""
-    files = tested.planned(paths, own=own, on=on)
-    jobs = tested.jobs(files)
-    workers = backends.workers(on, (job.request for job in jobs), None)
-    said = {}
-    with Execution(jobs, None, store=Store(None), workers=workers) as going:
-        for number, (_, lines) in enumerate(tested.lines(files, going), start=1):
-            line = lines[0]
-            said[number] = f"on {on}: {line.word}, {line.judged.measured or line.judged.verdict.reason}"
-    return said
+def _replayed(path: Path, cca: Sequence[str], on: str) -> str:
+    """What another back end says of a finding: a word and what it measured, or why it cannot run it."""
+    try:
+        files = tested.planned([path], own=Own.load(cca, on=[on]), on=on)
+        jobs = tested.jobs(files)
+        workers = backends.workers(on, (job.request for job in jobs), None)
+        with Execution(jobs, None, store=Store(None), workers=workers) as going:
+            lines = [line for _, of_file in tested.lines(files, going) for line in of_file]
+    except DumbbellError as error:
+        return f"on {on}: not run: {error}"
+    said = worst(line.word for line in lines)
+    line = next(line for line in lines if line.word == said)
+    return f"on {on}: {said}, {line.judged.measured or line.judged.verdict.reason}"
 
 
-def _print(out: Path, found: Found, replays: dict[int, str]) -> None:
+def _print_head(found: Found) -> None:
     archive = found.archive
     rest = "" if found.is_whole else " (the time is over; the same command goes on)"
-    lacking = f"; {archive.unjudged} of these could not be judged: {archive.reason}" if archive.unjudged else ""
+    lacking = (
+        f"; {archive.unjudged} of these could not be judged, the first: {archive.reason}" if archive.unjudged else ""
+    )
     print(f"{archive.tried} tried{rest}{lacking}; the scenario as it is: {found.unchanged}")
     if not found.findings:
         print(f"nothing breaks it; nearest: {found.nearest}" if found.nearest else "nothing was judged")
-        return
-    for number, one in enumerate(found.findings, start=1):
-        path = out / finding.name(number)
-        print(f"\n{number}. {one.small.trial.measured}, wanted {one.small.trial.wanted}")
-        print(f"   {one.changed}")
-        print(f"   so with {one.broken} of {finding.SEEDS} other seeds; found after {one.elite.number}")
-        for sentence in one.why:
-            print(f"   {sentence}")
-        if number in replays:
-            print(f"   {replays[number]}")
-        print(f"   {shlex.join(['dumbbell', 'test', str(path)])}")
+
+
+def _print(path: Path, number: int, one: Finding, words: Sequence[str]) -> None:
+    print(f"\n{number}. {one.small.trial.measured}, wanted {one.small.trial.wanted}")
+    print(f"   {one.changed}")
+    print(f"   {one.seeds}; found after {one.elite.number}")
+    for sentence in one.why:
+        print(f"   {sentence}")
+    print(f"   {shlex.join(['dumbbell', 'test', str(path), *words])}")
 
 
 def _as_json(path: Path, one: Finding, replay: str | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dumbbell.errors import ScenarioError
 from dumbbell.judge import FAILS, HOLDS, UNJUDGED, Verdict, Word
 from dumbbell.judge.sentence import Along, Judged
+from dumbbell.judge.values import Reading
 from dumbbell.judge.verdict import worst
 from dumbbell.units import value_text
 
@@ -16,6 +17,10 @@ from .places import At, Cases, is_at
 
 if TYPE_CHECKING:
     from .asked import Asked, File
+
+
+#: What the reason of a verdict begins with where a run failed.
+RUN_FAILED = "a run failed"
 
 
 class Line(NamedTuple):
@@ -102,10 +107,18 @@ def of_file(file: File, cases: Cases, failed: Sequence[str], *, save: str | None
     for asked in file.asked:
         for vary in _places(asked, cases):
             at = At(asked, cases, vary, baselines)
-            runs = [run for run in cases[()] if is_at(run.vary, vary)]
+            own, base = ([run for run in cases[case] if is_at(run.vary, vary)] for case in (_case(asked), ()))
+            runs = own or base
             folder, wall_s = (str(runs[0].folder), sum(run.manifest.wall_s for run in runs)) if runs else ("", 0.0)
             for judged in _judged(asked, at, failed):
                 yield Line(str(file.path), asked, vary, judged, folder, wall_s)
+
+
+def _case(asked: Asked) -> tuple[str, ...]:
+    """The case whose runs the first value of a sentence is of: in which what is judged is to be seen."""
+    first = next(asked.sentence.values(), None)
+    case = asked.cases.get(first.case) if isinstance(first, Reading) and first.case else None
+    return case or ()
 
 
 def _keep(asked: Asked, cases: Cases, baselines: Baselines) -> None:
@@ -117,7 +130,7 @@ def _keep(asked: Asked, cases: Cases, baselines: Baselines) -> None:
 
 def _judged(asked: Asked, at: At, failed: Sequence[str]) -> list[Judged]:
     if failed:
-        verdict = Verdict(UNJUDGED, reason=f"a run failed: {failed[0]}")
+        verdict = Verdict(UNJUDGED, reason=f"{RUN_FAILED}: {failed[0]}")
         return [Judged("", verdict, "", asked.table.that)]
     try:
         return asked.sentence.judge(at)

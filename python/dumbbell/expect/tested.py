@@ -64,8 +64,11 @@ def lines(
     *,
     save: str | None = None,
     tell: Callable[[Outcome], None] = lambda _: None,
+    refused: Callable[[File, ScenarioError], None] | None = None,
 ) -> Iterator[tuple[File, list[Line]]]:
-    """Each file with its lines, as soon as its runs have ended; `tell` hears of runs that failed."""
+    """Each file with its lines, as soon as its runs have ended; `tell` hears of runs that failed, `refused` of a file
+    whose sentences its runs cannot answer, which then has no lines. Without it that is a ScenarioError.
+    """
     outcomes = iter(going.outcomes())
     for file in files:
         failed = []
@@ -82,6 +85,10 @@ def lines(
             for case, of_case in file.jobs.items()
         }
         try:
-            yield file, list(judged.of_file(file, cases, failed, save=save))
+            lines_of = list(judged.of_file(file, cases, failed, save=save))
         except ScenarioError as error:
-            raise source.placed(error, file.given.text, str(file.path)) from None
+            if refused is None:
+                raise source.placed(error, file.given.text, str(file.path)) from None
+            refused(file, error)
+            lines_of = []
+        yield file, lines_of

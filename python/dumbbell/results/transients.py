@@ -107,7 +107,7 @@ def stall_time_s(result: Result, which: Which = "all", window: Window = None) ->
             since = float(moment)
         else:
             longest = max(longest, float(moment) - since - link.down_s(since, float(moment)))
-    return longest
+    return round(longest, 9)
 
 
 def breaker_windows(result: Result, flow: int, window: Window = None) -> int:

@@ -2,3 +2,5 @@
 
 #: Candidates that are tried unless something else is asked for.
 BUDGET = 3000
+#: Candidates that go at once at least.
+BATCH = 8

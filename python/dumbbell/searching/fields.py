@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -15,6 +16,8 @@ _DIGITS = 4
 #: Ends that are further apart, as a factor, are drawn by equal factors.
 _LOG_FROM = 10
 _SPACINGS = ("log", "linear")
+#: Two ends; the dots of a path such as ../links.csv are none.
+_RANGE = re.compile(r"([^,]+?)\.\.([^/.,][^,]*)")
 FORM = "A..B, A..B/log, A..B/linear, or values with commas between them"
 
 
@@ -70,12 +73,16 @@ class Field(NamedTuple):
         return [one for one in dict.fromkeys(rounded) if one != value]
 
     def _written(self, number: Fraction) -> Any:
-        """As a file has it; a second or more is in seconds, whatever the ends are in."""
+        """As a file has it, in few digits unless these leave the bounds; a second or more is in seconds."""
         unit_ns = units.NS.get(self.low.unit, 0)
-        if unit_ns * number < 10**9 or self.low.is_bare:
-            return self.low.accepted(number, _DIGITS)
-        whole = self.low._replace(unit="s", is_whole=False)
-        return whole.accepted(number * unit_ns / 10**9, _DIGITS)
+        unit, scale = self.low, Fraction(1)
+        if unit_ns * number >= 10**9 and not self.low.is_bare:
+            unit, scale = self.low._replace(unit="s", is_whole=False), Fraction(unit_ns, 10**9)
+        for digits in (_DIGITS, 2 * _DIGITS):
+            written = unit.accepted(number * scale, digits)
+            if self.low.number <= Amount.of(written, self.name).number / scale <= self.high:
+                return written
+        return unit.written(number * scale)
 
     def _inside(self, number: Fraction) -> Fraction:
         return min(max(number, self.low.number), self.high)
@@ -92,13 +99,13 @@ def index(at: float, count: int) -> int:
 
 def parsed(name: str, text: str, at: str, *, rounds: tuple[Fraction, ...] = ()) -> Field:
     """A field of a text such as ``20ms..2s`` or ``fifo,codel``; raises ScenarioError that names the option `at`."""
-    low_text, dots, rest = text.partition("..")
-    if not dots:
+    range_ = _RANGE.fullmatch(text)
+    if not range_:
         values = tuple(_value(one.strip()) for one in text.split(",") if one.strip())
         if len(values) < 2:
             raise wrong(at, text, FORM)
         return Field(name, values=values)
-    high_text, slash, spacing = rest.partition("/")
+    low_text, (high_text, slash, spacing) = range_[1], range_[2].partition("/")
     low, high = (Amount.of(_value(one.strip()), at) for one in (low_text, high_text))
     top = high.in_unit_of(low, at)
     if low.number >= top or (slash and spacing not in _SPACINGS) or (spacing == "log" and low.number <= 0):
@@ -111,7 +118,11 @@ def parsed(name: str, text: str, at: str, *, rounds: tuple[Fraction, ...] = ()) 
 def moment(end_s: float, rounds_s: tuple[Fraction, ...], text: str, at: str) -> Field:
     """When something happens: in the run, or in the part of it that `text` says; by itself or at round times."""
     if text:
-        return parsed("at", text, at)._replace(rounds=tuple(one * Fraction(10**9, _ns(text, at)) for one in rounds_s))
+        unit_ns = _ns(text, at)
+        part = parsed("at", text, at)
+        if part.values or part.high * unit_ns > round(end_s * 1e9):
+            raise wrong(at, text, f"a part of the run, which ends at {end_s:g} s")
+        return part._replace(rounds=tuple(one * Fraction(10**9, unit_ns) for one in rounds_s))
     seconds = Amount(Fraction(0), "s", is_bare=False, is_whole=False)
     return Field("at", seconds, Fraction(str(round(end_s, 6))), rounds=rounds_s)
 
@@ -124,7 +135,9 @@ def _ns(text: str, at: str) -> int:
 
 
 def _value(text: str) -> Any:
-    """A number or a text, as a scenario file has it."""
+    """A number, true, false or a text, as a scenario file has it."""
+    if text in ("true", "false"):
+        return text == "true"
     try:
         number = float(text)
     except ValueError:

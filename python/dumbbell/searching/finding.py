@@ -41,6 +41,8 @@ class Finding(NamedTuple):
         As it was found.
     broken
         With how many of `SEEDS` other seeds it breaks the expectation as well.
+    is_fixed
+        Whether the seed changes nothing.
     rules
         The mechanisms at work, by the names of their rules.
     why
@@ -53,9 +55,15 @@ class Finding(NamedTuple):
     changed: str
     elite: Elite
     broken: int
+    is_fixed: bool
     rules: tuple[str, ...]
     why: tuple[str, ...]
     text: str
+
+    @property
+    def seeds(self) -> str:
+        """What other seeds say, in words."""
+        return _robust(self.broken, is_fixed=self.is_fixed)
 
     @property
     def is_robust(self) -> bool:
@@ -68,19 +76,26 @@ def found(bench: Bench, elite: Elite, notes: Sequence[str]) -> Finding:
     small = minimise(bench, elite.changes, elite.trial)
     first = bench.base.get("seed", 1)
     seeds = [{**small.more, "seed": first + number} for number in range(1, SEEDS + 1)]
-    broken = sum(bench.trials([small.changes], more)[0].is_broken for more in seeds)
+    others = [bench.trials([small.changes], more)[0] for more in seeds]
+    broken = sum(other.is_broken for other in others)
+    is_fixed = all(other == small.trial for other in others)
     lines, result = bench.lines(bench.text(small.changes, small.more))
     rules, why = _explained(result, lines)
-    changed = bench.genome.said(small.changes)
+    shorter = [f"duration {value}" for value in small.more.values()]
+    changed = "; ".join([*shorter, *([bench.genome.said(small.changes)] if small.changes or not shorter else [])])
     head = [
-        f"{small.trial.measured}, wanted {small.trial.wanted}; so with {broken} of {SEEDS} other seeds.",
+        f"{small.trial.measured}, wanted {small.trial.wanted}; {_robust(broken, is_fixed=is_fixed)}.",
         f"Changed: {changed}.",
         *(f"Why: {sentence}" for sentence in why),
         *notes,
     ]
     comment = [f"# {line}" for text in head for line in wrap(text, _WIDTH)]
     text = "\n".join([*comment, "", bench.text(small.changes, small.more)])
-    return Finding(small, changed, elite, broken, rules, why, text)
+    return Finding(small, changed, elite, broken, is_fixed, rules, why, text)
+
+
+def _robust(broken: int, *, is_fixed: bool) -> str:
+    return "the seed changes nothing" if is_fixed else f"so with {broken} of {SEEDS} other seeds"
 
 
 def _explained(result: Result | None, lines: Sequence[Line]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -98,6 +113,10 @@ def _explained(result: Result | None, lines: Sequence[Line]) -> tuple[tuple[str,
         return (), (f"not explained: {error}",)
     rules = tuple(cause.rule for one in said for cause in one.causes)
     return rules, tuple(f"{one.flow} {cause.sentence}" for one in said for cause in one.causes)
+
+
+#: Names of such files.
+PATTERN = "finding-*.toml"
 
 
 def name(number: int) -> str:

@@ -6,6 +6,7 @@ file can hold, and which minimisation takes away or rounds one by one.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -21,6 +22,8 @@ from .fields import Field, moment, parsed, seconds, time_text
 AT = "--within"
 #: Times of which events come at multiples: the RTO's least time, and those that controllers and hosts wait.
 ROUND_S = tuple(map(Fraction, ("0.2", "1", "5", "10")))
+#: What the names of kinds begin with whose losses are those of the way up, of acknowledgements.
+UP = "up."
 #: How long a burst of losses lasts at most.
 _BURST_S = Fraction(1, 5)
 #: Most events of one kind.
@@ -56,9 +59,16 @@ class Gene(ABC):
     RANGES: ClassVar[dict[str, str]] = {}
     #: Whether each change has a time.
     HAS_MOMENT: ClassVar[bool] = False
+    #: How many changes there may be.
+    MOST: ClassVar[int] = MOST
 
     def __init__(self, text: str, fields: Sequence[Field], least: int = 1, most: int = 1) -> None:
         self.text, self.fields, self.least, self.most = text, tuple(fields), least, most
+
+    @property
+    def writes(self) -> str:
+        """What it changes: two genes of one search may not change the same."""
+        return type(self).__name__
 
     @abstractmethod
     def write(self, tables: Tables, changes: Sequence[Change]) -> None:
@@ -69,6 +79,11 @@ class Key(Gene):
     """A key with a range or several values."""
 
     rank = 0
+
+    @property
+    def writes(self) -> str:
+        """The key."""
+        return self.fields[0].name
 
     def write(self, tables: Tables, changes: Sequence[Change]) -> None:
         """Set the key."""
@@ -115,15 +130,23 @@ class Outages(Gene):
         _write_steps(tables, "rate", steps)
 
 
-class Cuts(Gene):
+class Lossy(Gene):
+    """Losses of the way down, or of the way up."""
+
+    @property
+    def writes(self) -> str:
+        """The loss of its way."""
+        return "path.up.loss" if self.text.startswith(UP) else "path.loss"
+
+
+class Cuts(Lossy):
     """All packets are lost for a part of each period."""
 
     RANGES: ClassVar = {"period": "50ms..5s", "share": "1%..25%"}
+    MOST = 1
 
     def write(self, tables: Tables, changes: Sequence[Change]) -> None:
         """Write the periods as steps that repeat."""
-        if len(changes) > 1:
-            raise ScenarioError(AT, "cuts: wanted one of them")
         for change in changes:
             period = seconds(change.values[0])
             cut = round(period * Amount.of(change.values[1], AT).number / 100, 6)
@@ -131,7 +154,7 @@ class Cuts(Gene):
             _lose(tables, self.text, {"steps": steps, "repeat": time_text(period)})
 
 
-class Losses(Gene):
+class Losses(Lossy):
     """Single packets are lost, by their number in each flow."""
 
     RANGES: ClassVar = {"packet": "1..2000"}
@@ -142,7 +165,7 @@ class Losses(Gene):
             _lose(tables, self.text, {"packets": sorted({change.values[0] for change in changes})})
 
 
-class Bursts(Gene):
+class Bursts(Lossy):
     """So many packets in a row are lost, from a moment on; for 0.2 s at most, so that no burst waits for the attempts
     of a flow that it has silenced.
     """
@@ -168,9 +191,12 @@ class Rivals(Gene):
     HAS_MOMENT = True
 
     def write(self, tables: Tables, changes: Sequence[Change]) -> None:
-        """Add a [[flow]] table of each."""
+        """Add a [[flow]] table of each; raises ScenarioError for a name that another one has."""
+        names = {flow.get("name") for flow in tables["flow"]}
         for number, change in enumerate(changes, start=1):
             at, cca, length, factor = change.values
+            if f"rival{number}" in names:
+                raise ScenarioError(AT, f"{self.text}: a [[flow]] table is called rival{number} already")
             rtt = _times(_first(tables, "rtt"), factor)
             stop = time_text(seconds(at) + seconds(length))
             tables["flow"].append({"name": f"rival{number}", "cca": cca, "start": at, "stop": stop, "rtt": rtt})
@@ -186,25 +212,22 @@ KINDS: dict[str, Callable[..., Gene]] = {
     "bursts": Bursts,
     "rivals": Rivals,
 }
-#: Kinds that may also be those of the way up, of acknowledgements.
-_LOSSY = (Cuts, Losses, Bursts)
-UP = "up."
 
 
 def gene(text: str, duration_s: float) -> Gene:
     """The gene of a text: ``path.rtt=10ms..100ms``, ``outages``, ``outages=1..3:20ms..10s@5s..20s``; raises
     ScenarioError.
     """
-    head, _, moments = text.partition("@")
-    name, *ranges = head.split(":") if "=" not in head or _kind(head) else [head]
+    kind = _kind(text)
+    head, _, moments = text.partition("@") if kind else (text, "", "")
+    name, *ranges = head.split(":") if kind else [head]
     name, equals, count = name.partition("=")
-    kind = _kind(name)
     if kind is None:
-        if not equals or "." not in name:
+        if not equals or "." not in name or "@" in text:
             known = ", ".join(KINDS)
             raise wrong(AT, text, f"KEY=RANGE, such as path.rtt=10ms..100ms, or a kind of: {known}", list(KINDS))
         return Key(text, [parsed(name, count, f"{AT} {name}")])
-    least, most = _count(count, text) if equals else (1, 1)
+    least, most = _count(count, text, kind.MOST) if equals else (1, 1)
     if len(ranges) > len(kind.RANGES) or (moments and not kind.HAS_MOMENT):
         has = ", ".join([*kind.RANGES, *(["@ a time"] if kind.HAS_MOMENT else [])])
         raise wrong(AT, text, f"ranges of: {has}")
@@ -212,6 +235,9 @@ def gene(text: str, duration_s: float) -> Gene:
     fields = [_field(field, said.get(field), usual, f"{AT} {text}") for field, usual in kind.RANGES.items()]
     if kind.HAS_MOMENT:
         fields.insert(0, moment(duration_s, ROUND_S, moments, f"{AT} {text}"))
+    for field in fields:
+        if not field.values and field.name != "at" and field.low.number <= 0:
+            raise wrong(AT, text, f"{field.name} above zero")
     return kind(text, fields, least, most)
 
 
@@ -230,16 +256,17 @@ def _field(name: str, said: str | None, usual: str, at: str) -> Field:
 
 def _kind(text: str) -> type[Gene] | None:
     """The kind that a text begins with."""
-    name = text.partition("=")[0].partition(":")[0]
+    name = re.split("[=:@]", text)[0]
     kind: Any = KINDS.get(name.removeprefix(UP))
-    return kind if kind and (not name.startswith(UP) or kind in _LOSSY) else None
+    return kind if kind and (not name.startswith(UP) or issubclass(kind, Lossy)) else None
 
 
-def _count(text: str, whole: str) -> tuple[int, int]:
+def _count(text: str, whole: str, limit: int) -> tuple[int, int]:
     low, dots, high = text.partition("..")
     ends = (low, high) if dots else ("0", low)
-    if not all(end.isdecimal() for end in ends) or not int(ends[0]) <= int(ends[1]) <= MOST or int(ends[1]) < 1:
-        raise wrong(AT, whole, f"a number of events up to {MOST}, as in outages=3 for none to three, or outages=1..3")
+    if not all(end.isdecimal() for end in ends) or not int(ends[0]) <= int(ends[1]) <= limit or int(ends[1]) < 1:
+        example = "as in outages=3 for none to three, or outages=1..3"
+        raise wrong(AT, whole, f"a number of events up to {limit}, {example}")
     return int(ends[0]), int(ends[1])
 
 
@@ -267,8 +294,9 @@ def _steps(tables: Tables, key: str) -> list[tuple[Fraction, Any]]:
 
 
 def _write_steps(tables: Tables, key: str, steps: Sequence[tuple[Fraction, Any]]) -> None:
-    if len(steps) > 1:
-        tables["path"][key] = {"steps": [[time_text(time), value] for time, value in steps]}
+    """Write values over time; of several at the same microsecond the last one holds, and one alone is the value."""
+    at = {time_text(time): value for time, value in steps}
+    tables["path"][key] = {"steps": [list(one) for one in at.items()]} if len(at) > 1 else next(iter(at.values()))
 
 
 def _scale(tables: Tables, key: str, changes: Sequence[Change]) -> None:

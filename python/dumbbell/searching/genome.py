@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from dumbbell.errors import ScenarioError
 
-from .fields import index
+from .fields import index, seconds
 from .genes import AT, Change, Gene, Tables, gene
 
 #: Coordinates that an optimiser may have.
@@ -27,6 +28,7 @@ class Genome:
         if not texts:
             raise ScenarioError(AT, "missing, wanted what may change, such as outages or path.rtt=10ms..100ms")
         self.genes: list[Gene] = [gene(text, duration_s) for text in texts]
+        _refuse_doubles(self.genes)
         #: Of each coordinate how many values it has; 0: all from 0 to 1.
         self.steps = [step for one in self.genes for step in _steps(one)]
         if len(self.steps) > SIZE_MAX:
@@ -58,6 +60,15 @@ class Genome:
                 self.genes[number].write(tables, own)
         return tables
 
+    def last_s(self, changes: Changes) -> Fraction:
+        """When the last change is over, in seconds; 0 where none has a time."""
+        ends = [Fraction(0)]
+        for change in changes:
+            times = dict(zip((field.name for field in self.genes[change.gene].fields), change.values))
+            if "at" in times:
+                ends.append(seconds(times["at"]) + seconds(times.get("length", "0s")))
+        return max(ends)
+
     def said(self, changes: Changes) -> str:
         """The changes in a line, for people."""
         words = []
@@ -67,6 +78,15 @@ class Genome:
             values = " ".join(f"{field.name} {value}" for field, value in zip(one.fields, change.values))
             words.append(f"{name} {change.values[0]}" if name == one.fields[0].name else f"{name}: {values}")
         return "; ".join(words) or "nothing"
+
+
+def _refuse_doubles(genes: Sequence[Gene]) -> None:
+    """Raise ScenarioError for two genes that write the same."""
+    seen: dict[str, str] = {}
+    for one in genes:
+        if one.writes in seen:
+            raise ScenarioError(AT, f"{seen[one.writes]} and {one.text} both change {one.writes}, wanted one of them")
+        seen[one.writes] = one.text
 
 
 def _steps(one: Gene) -> list[int]:

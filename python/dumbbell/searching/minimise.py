@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 KEPT = 0.8
 #: Parts of the run's duration that are tried.
 _SHORTER = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
+#: Runs from this length on, in seconds, are cut to whole seconds.
+_WHOLE_S = 4
 
 
 class Small(NamedTuple):
@@ -31,13 +33,19 @@ class Small(NamedTuple):
 def minimise(bench: Bench, changes: Changes, trial: Trial) -> Small:
     """Take changes away, round their numbers and shorten the run, as long as 80 % of the margin stay."""
     assert trial.margin is not None
-    small, line = Small(changes, {}, trial), KEPT * trial.margin
+    line = KEPT * trial.margin
+    small = _fewest(bench, Small(changes, {}, trial), line)
+    shorter = _first(bench, small, _shorter(bench, small), line)
+    return small if shorter.more == small.more else _fewest(bench, shorter, line)
+
+
+def _fewest(bench: Bench, small: Small, line: float) -> Small:
+    """The same with the fewest and roundest changes."""
     while True:
-        before = small
-        small = _first(bench, small, _fewer(small), line)
-        small = _rounded(bench, small, line)
-        if small.changes == before.changes:
-            return _first(bench, small, _shorter(bench, small), line)
+        before = small.changes
+        small = _rounded(bench, _first(bench, small, _fewer(small), line), line)
+        if small.changes == before:
+            return small
 
 
 def _fewer(small: Small) -> Iterator[Small]:
@@ -77,12 +85,19 @@ def _rounded(bench: Bench, small: Small, line: float) -> Small:
 
 
 def _shorter(bench: Bench, small: Small) -> Iterator[Small]:
-    """The same in shorter runs, the shortest first."""
+    """The same in shorter runs, the shortest first: those that end after the last change, and in which the scenario as
+    it is breaks nothing.
+    """
     duration = bench.base.get("duration")
-    if isinstance(duration, str):
-        whole = seconds(duration)
-        for part in _SHORTER:
-            yield small._replace(more={"duration": time_text(Fraction(max(1, round(whole * part))))})
+    if not isinstance(duration, str):
+        return
+    whole, last = seconds(duration), bench.genome.last_s(small.changes)
+    unit = Fraction(1) if whole >= _WHOLE_S else whole / 8
+    for part in _SHORTER:
+        shorter = max(unit, unit * round(whole * part / unit))
+        more = {"duration": time_text(shorter)}
+        if last < shorter < whole and (bench.trials([()], more)[0].margin or -1.0) >= 0:
+            yield small._replace(more=more)
 
 
 def _trials(bench: Bench, candidates: list[Small]) -> list[Trial]:

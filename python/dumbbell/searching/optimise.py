@@ -136,11 +136,14 @@ class _Strategy:
 
     def tell(self, margins: Sequence[float]) -> None:
         """Learn from the batch."""
-        finite = [margin for margin in margins if margin < math.inf]
-        worst = max(finite, default=0.0) + 1.0
-        self._engine.tell([(at, min(margin, worst)) for at, margin in zip(self._told, margins)])
-        best = min(finite, default=math.inf)
-        if best < self._best - _BETTER * abs(self._best if self._best < math.inf else 0.0):
+        finite = [margin for margin in margins if math.isfinite(margin)]
+        ends = (
+            min(finite, default=0.0) - 1.0,
+            max(finite, default=0.0) + 1.0,
+        )  # of what never completes; of unjudged ones
+        self._engine.tell([(at, min(max(margin, ends[0]), ends[1])) for at, margin in zip(self._told, margins)])
+        best = min(margins)
+        if best < self._best - _BETTER * abs(self._best if math.isfinite(self._best) else 0.0):
             self._best, self._rested = best, 0
         else:
             self._rested += 1

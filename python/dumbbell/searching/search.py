@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-import re
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from dumbbell import units
-from dumbbell.errors import OutError, ScenarioError
+from dumbbell.errors import OutError, ScenarioError, wrong
 from dumbbell.files import read_text, written_whole
 from dumbbell.runs.jobs import AnyScenario, text_of
-from dumbbell.runs.pool import default_workers
 from dumbbell.scenario.file import Scenario, from_dict
 from dumbbell.scenario.kinds import NAME_LETTERS
 from dumbbell.scenario.source import file_name, located, tables
 
-from . import BUDGET, finding
-from .archive import Archive, Elite
+from . import BATCH, BUDGET, finding
+from .archive import Archive
 from .genome import Genome
 from .optimise import Evolution, Optimiser, Uniform
 from .trial import TRIALS, Bench
@@ -36,8 +36,6 @@ ASKED, CURVE = "search.json", "curve.csv"
 _ASKED_MAX = 1 << 20
 Method = Literal["cma", "random"]
 Tell = Callable[[Archive], None]
-#: The folder that an error of a run names first, which is gone by then.
-_FOLDER = re.compile(r"^/\S+: ")
 
 
 class Asked(NamedTuple):
@@ -48,6 +46,7 @@ class Asked(NamedTuple):
     budget: int
     seed: int
     method: Method
+    batch: int = BATCH
 
 
 class Found(NamedTuple):
@@ -83,6 +82,7 @@ def search(
     budget: int = BUDGET,
     seed: int = 1,
     method: Method = "cma",
+    batch: int = BATCH,
     findings: int = 3,
     limit_s: float | None = None,
     overrides: tuple[str, ...] = (),
@@ -109,6 +109,8 @@ def search(
         Of everything that is drawn; the runs have the scenario's.
     method
         ``cma``, or ``random`` for comparison.
+    batch
+        How many go at once at least; what is found depends on it, and not on `jobs`.
     findings
         How many are made small.
     overrides, own, on, jobs
@@ -123,20 +125,30 @@ def search(
     OutError
         `out` has something else.
     """
-    asked, out = Asked(worst, tuple(within), budget, seed, method), Path(out)
+    within, out = (within,) if isinstance(within, str) else tuple(within), Path(out)
+    asked = _checked(Asked(worst, within, budget, seed, method, batch))
     base, name, folder = _base(scenario, worst, overrides)
+    files = _placed(base, folder, out)
     genome = Genome(within, units.span_ns(base["duration"]) / 1e9)
-    bench = Bench(base, genome, folder=folder, name=name, own=own, on=on, workers=jobs)
-    unchanged = _unchanged(bench)
+    bench = Bench(base, genome, folder=out, name=name, own=own, on=on, workers=jobs)
     out.mkdir(parents=True, exist_ok=True)
-    controllers = own.record() if own else []
-    _same(out, {"scenario": base, "on": on, **asked._asdict(), "controllers": controllers, "engine": _engine()})
+    unchanged = _unchanged(bench)
+    used = {"files": files, "controllers": own.record() if own else [], "engine": _engine()}
+    is_new = _same(out, {"scenario": base, "on": on, **asked._asdict(), **used})
     with bench.written(out / TRIALS):
         until = None if limit_s is None else time.monotonic() + limit_s
-        archive, is_whole = _tried(bench, asked, jobs or default_workers(), until, tell)
+        try:
+            archive, is_whole = _tried(bench, asked, until, tell)
+        except ScenarioError:
+            if is_new:  # so that the question may be put right in the same folder
+                for name in (ASKED, TRIALS):
+                    (out / name).unlink(missing_ok=True)
+            raise
         _write_curve(out, archive)
         said = [f"Found by dumbbell search within {', '.join(within)}; seed {seed}, {archive.tried} tried."]
-        made = _findings(bench, archive, findings, said)
+        made = _findings(bench, archive, findings, until, said)
+    for old in out.glob(finding.PATTERN):
+        old.unlink()
     for number, one in enumerate(made, start=1):
         finding.write(out / finding.name(number), one)
     return Found(archive, made, _nearest(genome, archive), unchanged, is_whole)
@@ -145,21 +157,23 @@ def search(
 def _unchanged(bench: Bench) -> str:
     """What comes of the scenario as it is, in words; raises ScenarioError for a sentence that it cannot answer."""
     try:
-        (trial,) = bench.trials([()])
+        bench.planned(bench.text(()))
     except ScenarioError as error:
-        raise ScenarioError("--worst", _FOLDER.sub("", error.problem)) from None
+        raise ScenarioError("--worst", error.problem) from None
+    (trial,) = bench.trials([()])
+    if trial.margin is None and trial.is_refused:
+        raise ScenarioError("--worst", trial.measured)
     return trial.measured if trial.margin is not None else f"not judged: {trial.measured}"
 
 
-def _tried(bench: Bench, asked: Asked, workers: int, until: float | None, tell: Tell) -> tuple[Archive, bool]:
+def _tried(bench: Bench, asked: Asked, until: float | None, tell: Tell) -> tuple[Archive, bool]:
     """Everything that was tried, and whether that is the whole budget."""
     archive = Archive()
-    size = 2 * workers
     optimiser: Optimiser
     if asked.method == "random":
-        optimiser = Uniform(bench.genome, size, asked.seed)
+        optimiser = Uniform(bench.genome, asked.batch, asked.seed)
     else:
-        optimiser = Evolution(bench.genome, size, asked.seed, lambda: [elite.at for elite in archive.elites])
+        optimiser = Evolution(bench.genome, asked.batch, asked.seed, lambda: [elite.at for elite in archive.elites])
     while archive.tried < asked.budget:
         if until is not None and time.monotonic() > until:
             return archive, False
@@ -169,32 +183,28 @@ def _tried(bench: Bench, asked: Asked, workers: int, until: float | None, tell: 
         for at, changes, trial in zip(asked_for, candidates, trials):
             archive.add(at, changes, trial)
         optimiser.tell([trial.margin for trial in trials])
-        if archive.unjudged == archive.tried >= size:
+        if archive.unjudged == archive.tried >= asked.batch:
             raise ScenarioError("--within", f"no candidate could be judged; the first: {archive.reason}")
         tell(archive)
     return archive, True
 
 
-def _findings(bench: Bench, archive: Archive, most: int, notes: Sequence[str]) -> list[Finding]:
+def _findings(bench: Bench, archive: Archive, most: int, until: float | None, notes: Sequence[str]) -> list[Finding]:
     """The worst findings whose changes, made small, or whose mechanisms are of different kinds; those that rest on one
     seed come last.
     """
     made: dict[tuple[Any, ...], Finding] = {}
-    for elite in _broken(archive):
-        if len(made) >= most:
+    for elite in [elite for elite in archive.elites if elite.trial.is_broken][: _LOOKS * most]:
+        if len(made) >= most or (made and until is not None and time.monotonic() > until):
             break
         one = finding.found(bench, elite, notes)
         genes = tuple(sorted({change.gene for change in one.small.changes}))
         made.setdefault((genes, one.rules[:1]), one)
-    return sorted(made.values(), key=lambda one: not one.is_robust)
+    return sorted(made.values(), key=lambda one: (not one.is_robust, one.small.trial.margin))
 
 
 #: Elites that are looked at for each finding that is wanted: many of them are the same when they are small.
 _LOOKS = 4
-
-
-def _broken(archive: Archive) -> list[Elite]:
-    return [elite for elite in archive.elites if elite.trial.is_broken][: _LOOKS * 3]
 
 
 def _nearest(genome: Genome, archive: Archive) -> str:
@@ -237,14 +247,44 @@ def _folder(scenario: AnyScenario) -> Path:
     return located(scenario).parent if isinstance(scenario, (str, Path)) else Path()
 
 
+#: Keys of a scenario that name a file.
+_FILES = ("trace", "file")
+
+
+def _placed(value: Any, folder: Path, out: Path) -> dict[str, str]:
+    """Let the files that a scenario names be found from `out`, where findings are; returns their digests."""
+    found: dict[str, str] = {}
+    if isinstance(value, list):
+        for one in value:
+            found |= _placed(one, folder, out)
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if key in _FILES and isinstance(one, str) and (folder / one).is_file():
+                value[key] = os.path.relpath((folder / one).resolve(), out.resolve())
+                found[value[key]] = hashlib.sha256((folder / one).read_bytes()).hexdigest()
+            else:
+                found |= _placed(one, folder, out)
+    return found
+
+
+def _checked(asked: Asked) -> Asked:
+    """Raise ScenarioError for numbers that make no sense."""
+    for name, least in (("budget", 1), ("batch", 2), ("seed", 0)):
+        if getattr(asked, name) < least:
+            raise wrong(f"--{name}", getattr(asked, name), f"{least} or more")
+    if asked.method not in get_args(Method):
+        raise wrong("--method", asked.method, " or ".join(get_args(Method)), list(get_args(Method)))
+    return asked
+
+
 def _engine() -> str:
     from dumbbell import _native
 
     return str(_native.digests()["all"])
 
 
-def _same(out: Path, wanted: Mapping[str, Any]) -> None:
-    """Raise OutError where the folder is that of another search; a larger budget goes on with one."""
+def _same(out: Path, wanted: Mapping[str, Any]) -> bool:
+    """True if the folder is new; raises OutError where it is that of another search, which a larger budget is not."""
     path, text = out / ASKED, json.dumps(wanted, indent=1, default=str) + "\n"
     if path.exists():
         try:
@@ -253,11 +293,17 @@ def _same(out: Path, wanted: Mapping[str, Any]) -> None:
             there = None
         before = {**there, "budget": wanted["budget"]} if isinstance(there, dict) else there
         if before != json.loads(text):
-            raise OutError(f"--out: {out} has another search, or one of another engine; name another folder")
+            raise OutError(f"--out: {out} has another search, or one of another engine or file; name another folder")
+        if there["budget"] > wanted["budget"]:
+            raise OutError(f"--budget: {out} has a search of {there['budget']}, wanted that or more")
+        is_new = False
     elif any(out.iterdir()):
         raise OutError(f"--out: {out} is not empty, wanted an empty folder or that of the same search")
+    else:
+        is_new = True
     with written_whole(path) as file:
         file.write_text(text, encoding="utf-8")
+    return is_new
 
 
 def _write_curve(out: Path, archive: Archive) -> None:

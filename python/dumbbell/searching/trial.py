@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +18,11 @@ from dumbbell import backends
 from dumbbell.errors import DumbbellError, ResultError, ScenarioError
 from dumbbell.expect import tested
 from dumbbell.expect.asked import of_given
+from dumbbell.expect.judged import RUN_FAILED
 from dumbbell.files import read_text
+from dumbbell.judge import UNJUDGED
+from dumbbell.judge.values import Reading
+from dumbbell.results.catalogue import FIGURES, Measured
 from dumbbell.results.load import Result
 from dumbbell.runs.execute import Execution
 from dumbbell.scenario.file import Given, from_text
@@ -28,7 +34,6 @@ if TYPE_CHECKING:
 
     from dumbbell.expect.asked import File
     from dumbbell.expect.judged import Line
-    from dumbbell.runs.job import Outcome
     from dumbbell.scenario.own import Own
 
     from .genes import Tables
@@ -36,6 +41,10 @@ if TYPE_CHECKING:
 
 #: File of the trials, a JSON object on each line.
 TRIALS = "trials.jsonl"
+#: Figures of times until something is complete.
+_COMPLETE = ("fct", "latency")
+#: The folder that an error of a run names first, which is gone by then.
+FOLDER = re.compile(r"^/\S+: ")
 #: Bytes that such a file may have.
 _TRIALS_MAX = 1 << 30
 #: Parts of 0 to 1 by which candidates that behave differently are told apart.
@@ -60,6 +69,10 @@ class Trial(NamedTuple):
     measured: str
     wanted: str = ""
     behaviour: str = ""
+    is_failed: bool = False
+    """Whether a run failed, which another attempt may not."""
+    is_refused: bool = False
+    """Whether its runs cannot answer the sentence."""
 
     @property
     def is_broken(self) -> bool:
@@ -102,13 +115,13 @@ class Bench:
     def written(self, path: Path) -> Iterator[None]:
         """Write trials to this file meanwhile; what it holds is known. Raises ResultError for another file."""
         if path.exists():
+            _cut(path)
             for number, line in enumerate(read_text(path, _TRIALS_MAX).splitlines(), start=1):
                 try:
                     key, *trial = json.loads(line)
                     self._known[key] = Trial(*trial)
                 except (ValueError, TypeError):
-                    if line.endswith("]"):  # the last line of a search that was killed may be cut
-                        raise ResultError(f"{path}:{number}: not a trial of a search") from None
+                    raise ResultError(f"{path}:{number}: not a trial of a search") from None
         with path.open("a", encoding="utf-8") as self._log:
             yield
 
@@ -122,7 +135,7 @@ class Bench:
         new = {key: changes for key, changes in zip(keys, candidates) if key not in self._known}
         for key, trial in self._run(new, more):
             self._known[key] = trial
-            if self._log:
+            if self._log and not trial.is_failed:
                 self._log.write(json.dumps([key, *trial]) + "\n")
         self.made += len(new)
         if self._log:
@@ -136,27 +149,30 @@ class Bench:
         files: dict[str, File] = {}
         for key, changes in new.items():
             try:
-                files[key] = self._planned(self.text(changes, more))
+                files[key] = self.planned(self.text(changes, more))
             except ScenarioError as error:
                 yield key, Trial(None, str(error).splitlines()[0])
         numbered = tested.numbered(list(files.values()))
-        with self.running(numbered) as ended:
-            for key, (_, lines) in zip(files, ended):
-                yield key, _trial(lines)
+        refused: dict[str, str] = {}
+        with self.running(numbered, lambda file, error: refused.update({file.given.text: error.problem})) as ended:
+            for key, (file, lines) in zip(files, ended):
+                why = refused.get(file.given.text)
+                yield key, Trial(None, FOLDER.sub("", why), is_refused=True) if why else _trial(lines)
 
-    def _planned(self, text: str) -> File:
+    def planned(self, text: str) -> File:
+        """The runs of a scenario file, and what it expects of them; raises ScenarioError."""
         given = Given(from_text(text, name=self.name, folder=self._folder), text)
         return of_given(given, own=self._own, on=self._on)
 
     @contextmanager
     def running(
-        self, files: Sequence[File], tell: Callable[[Outcome], None] = lambda _: None
+        self, files: Sequence[File], refused: Callable[[File, ScenarioError], None] | None = None
     ) -> Iterator[Iterator[tuple[File, list[Line]]]]:
-        """The lines of these files, whose runs exist as long as this lasts."""
+        """The lines of these files, whose runs exist as long as this lasts; `refused` as of `tested.lines`."""
         jobs = tested.jobs(files)
         workers = backends.workers(self._on, (job.request for job in jobs), self._workers)
         with Execution(jobs, None, workers=workers, may_fork=True) as going:
-            yield tested.lines(files, going, tell=tell)
+            yield tested.lines(files, going, refused=refused)
 
     def lines(self, text: str) -> tuple[list[Line], Result | None]:
         """The lines of one scenario file that is complete, and its first run, which exists as long as the result."""
@@ -164,7 +180,7 @@ class Bench:
 
         from dumbbell.temporary import Temporary
 
-        with self.running(tested.numbered([self._planned(text)])) as ended:
+        with self.running(tested.numbered([self.planned(text)])) as ended:
             (_, lines), *_ = list(ended)
             folder = next((line.folder for line in lines if line.folder), "")
             if not folder:
@@ -178,15 +194,37 @@ class Bench:
 
 def _trial(lines: Sequence[Line]) -> Trial:
     """The worst of the lines of a candidate."""
-    judged = [line for line in lines if line.judged.verdict.margin == line.judged.verdict.margin]  # no nan
+    endless = next((line for line in lines if _never_ends(line)), None)
+    if endless:
+        return Trial(-math.inf, "never completed", endless.judged.wanted, _behaviour(endless))
+    judged = [line for line in lines if not math.isnan(line.judged.verdict.margin)]
     if not judged:
-        reason = next(
-            (line.judged.verdict.reason for line in lines if line.judged.verdict.reason), "nothing was judged"
-        )
-        return Trial(None, reason)
+        reasons = [line.judged.verdict.reason for line in lines]
+        reason = next(filter(None, reasons), "nothing was judged")
+        return Trial(None, reason, is_failed=reason.startswith(RUN_FAILED))
     line = min(judged, key=lambda line: line.judged.verdict.margin)
     label = f"{line.where}: " if line.where else ""
     return Trial(line.judged.verdict.margin, f"{label}{line.judged.measured}", line.judged.wanted, _behaviour(line))
+
+
+def _never_ends(line: Line) -> bool:
+    """True if the time until something is complete is asked for, and something is not by the end of the run: no bound
+    is broken more.
+    """
+    asks = any(
+        isinstance(value, Reading) and value.figure.startswith(_COMPLETE) for value in line.asked.sentence.values()
+    )
+    if not asks or not line.folder or line.word != UNJUDGED:
+        return False
+    run = Measured(Result(line.folder), None)
+    return bool(FIGURES["unfinished"].read(run, range(len(run.result.plan.flows))) or 0)
+
+
+def _cut(path: Path) -> None:
+    """Take away a last line that a search which was killed has not written whole."""
+    with path.open("rb+") as file:
+        data = file.read()
+        file.truncate(data.rfind(b"\n") + 1)
 
 
 def _behaviour(line: Line) -> str:
