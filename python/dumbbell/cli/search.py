@@ -73,7 +73,7 @@ class _Shown:
 
     def __init__(self, budget: int, *, is_quiet: bool) -> None:
         self._screen, self._budget = None if is_quiet else screen(), budget
-        self._drawn = self._began = time.monotonic()
+        self._drawn = time.monotonic()
 
     def tell(self, archive: Archive) -> None:
         """Show it, if enough time has gone by."""

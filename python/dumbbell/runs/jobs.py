@@ -37,6 +37,13 @@ def text_of(scenario: AnyScenario) -> str:
     return to_toml(scenario if isinstance(scenario, Scenario) else from_dict(scenario))
 
 
+def folder_of(scenario: AnyScenario) -> Path:
+    """Where files that a scenario names are looked for; raises ScenarioError for an unknown one of the gallery."""
+    if isinstance(scenario, Scenario):
+        return Path(scenario.folder)
+    return source.located(scenario).parent if isinstance(scenario, (str, Path)) else Path()
+
+
 def jobs_of(
     scenarios: Iterable[Given],
     out: Path,

@@ -79,8 +79,9 @@ def found(bench: Bench, elite: Elite, notes: Sequence[str]) -> Finding:
     others = [bench.trials([small.changes], more)[0] for more in seeds]
     broken = sum(other.is_broken for other in others)
     is_fixed = all(other == small.trial for other in others)
-    lines, result = bench.lines(bench.text(small.changes, small.more))
-    rules, why = _explained(result, lines)
+    scenario = bench.text(small.changes, small.more)
+    with bench.judged(scenario) as (lines, result):
+        rules, why = _explained(result, lines)
     shorter = [f"duration {value}" for value in small.more.values()]
     changed = "; ".join([*shorter, *([bench.genome.said(small.changes)] if small.changes or not shorter else [])])
     head = [
@@ -90,7 +91,7 @@ def found(bench: Bench, elite: Elite, notes: Sequence[str]) -> Finding:
         *notes,
     ]
     comment = [f"# {line}" for text in head for line in wrap(text, _WIDTH)]
-    text = "\n".join([*comment, "", bench.text(small.changes, small.more)])
+    text = "\n".join([*comment, "", scenario])
     return Finding(small, changed, elite, broken, is_fixed, rules, why, text)
 
 

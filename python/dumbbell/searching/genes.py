@@ -241,6 +241,11 @@ def gene(text: str, duration_s: float) -> Gene:
     return kind(text, fields, least, most)
 
 
+def name_of(text: str) -> str:
+    """What the text of a gene begins with: the key, or the kind with its way."""
+    return re.split("[=:@]", text)[0]
+
+
 def _field(name: str, said: str | None, usual: str, at: str) -> Field:
     """A field in the bounds that were said, in the measure of the usual ones."""
     known = parsed(name, usual, at)
@@ -256,7 +261,7 @@ def _field(name: str, said: str | None, usual: str, at: str) -> Field:
 
 def _kind(text: str) -> type[Gene] | None:
     """The kind that a text begins with."""
-    name = re.split("[=:@]", text)[0]
+    name = name_of(text)
     kind: Any = KINDS.get(name.removeprefix(UP))
     return kind if kind and (not name.startswith(UP) or issubclass(kind, Lossy)) else None
 

@@ -13,7 +13,7 @@ import numpy as np
 from dumbbell.errors import ScenarioError
 
 from .fields import index, seconds
-from .genes import AT, Change, Gene, Tables, gene
+from .genes import AT, Change, Gene, Tables, gene, name_of
 
 #: Coordinates that an optimiser may have.
 SIZE_MAX = 200
@@ -74,7 +74,7 @@ class Genome:
         words = []
         for change in changes:
             one = self.genes[change.gene]
-            name = one.text.partition("=")[0].partition(":")[0].partition("@")[0]
+            name = name_of(one.text)
             values = " ".join(f"{field.name} {value}" for field, value in zip(one.fields, change.values))
             words.append(f"{name} {change.values[0]}" if name == one.fields[0].name else f"{name}: {values}")
         return "; ".join(words) or "nothing"

@@ -96,7 +96,7 @@ def _shorter(bench: Bench, small: Small) -> Iterator[Small]:
     for part in _SHORTER:
         shorter = max(unit, unit * round(whole * part / unit))
         more = {"duration": time_text(shorter)}
-        if last < shorter < whole and (bench.trials([()], more)[0].margin or -1.0) >= 0:
+        if last < shorter < whole and bench.trials([()], more)[0].is_met:
             yield small._replace(more=more)
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from dumbbell import units
 from dumbbell.errors import OutError, ScenarioError, wrong
 from dumbbell.files import read_text, written_whole
-from dumbbell.runs.jobs import AnyScenario, text_of
-from dumbbell.scenario.file import Scenario, from_dict
+from dumbbell.runs.jobs import AnyScenario, folder_of, text_of
+from dumbbell.scenario.file import from_dict
 from dumbbell.scenario.kinds import NAME_LETTERS
 from dumbbell.scenario.source import file_name, located, tables
 
@@ -218,7 +218,7 @@ def _base(scenario: AnyScenario, worst: str | None, overrides: tuple[str, ...]) 
     """The tables with the one expectation, their name, and where files that they name are looked for."""
     text = text_of(scenario)
     given = tables(text, overrides)
-    folder = _folder(scenario)
+    folder = folder_of(scenario)
     given["expect"] = [_expected(given, worst)]
     given.setdefault(
         "name", file_name(located(scenario), NAME_LETTERS) if isinstance(scenario, (str, Path)) else "worst"
@@ -239,12 +239,6 @@ def _expected(given: Mapping[str, Any], worst: str | None) -> dict[str, Any]:
             raise ScenarioError("--worst", f"missing next to {len(own)} [[expect]] tables, wanted {wanted}")
         return own[0]
     return next((one for one in own if worst in (one.get("name"), one.get("that"))), {"that": worst})
-
-
-def _folder(scenario: AnyScenario) -> Path:
-    if isinstance(scenario, Scenario):
-        return Path(scenario.folder)
-    return located(scenario).parent if isinstance(scenario, (str, Path)) else Path()
 
 
 #: Keys of a scenario that name a file.

@@ -79,6 +79,11 @@ class Trial(NamedTuple):
         """True if it breaks the expectation."""
         return self.margin is not None and self.margin < 0
 
+    @property
+    def is_met(self) -> bool:
+        """True if it does what is expected; neither this nor broken is what could not be judged."""
+        return self.margin is not None and self.margin >= 0
+
 
 class Bench:
     """Runs candidates of one search, many at once, each only once.
@@ -108,8 +113,6 @@ class Bench:
         self._folder, self._own, self._on, self._workers = folder, own, on, workers
         self._known: dict[str, Trial] = {}
         self._log: TextIOWrapper | None = None
-        self.made = 0
-        """Candidates that were run, and not found in the file."""
 
     @contextmanager
     def written(self, path: Path) -> Iterator[None]:
@@ -137,7 +140,6 @@ class Bench:
             self._known[key] = trial
             if self._log and not trial.is_failed:
                 self._log.write(json.dumps([key, *trial]) + "\n")
-        self.made += len(new)
         if self._log:
             self._log.flush()
         return [self._known[key] for key in keys]
@@ -174,22 +176,15 @@ class Bench:
         with Execution(jobs, None, workers=workers, may_fork=True) as going:
             yield tested.lines(files, going, refused=refused)
 
-    def lines(self, text: str) -> tuple[list[Line], Result | None]:
-        """The lines of one scenario file that is complete, and its first run, which exists as long as the result."""
-        import shutil
-
-        from dumbbell.temporary import Temporary
-
+    @contextmanager
+    def judged(self, text: str) -> Iterator[tuple[list[Line], Result | None]]:
+        """The lines of one scenario file that is complete, and the run that they are of, which exists as long as this
+        lasts.
+        """
         with self.running(tested.numbered([self.planned(text)])) as ended:
             (_, lines), *_ = list(ended)
             folder = next((line.folder for line in lines if line.folder), "")
-            if not folder:
-                return lines, None
-            temporary = Temporary("finding")
-            shutil.copytree(folder, temporary.path / "run")
-        result = Result(temporary.path / "run")
-        vars(result)["_temporary"] = temporary
-        return lines, result
+            yield lines, Result(folder) if folder else None
 
 
 def _trial(lines: Sequence[Line]) -> Trial:

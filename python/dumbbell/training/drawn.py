@@ -16,13 +16,11 @@ from dumbbell.controllers import Controller, from_item, known
 from dumbbell.errors import ScenarioError, show
 from dumbbell.plan import make
 from dumbbell.plan.view import link_of
-from dumbbell.runs.jobs import AnyScenario, text_of
-from dumbbell.scenario.file import Scenario, from_dict
-from dumbbell.scenario.source import located, override, tables
+from dumbbell.runs.jobs import AnyScenario, folder_of, text_of
+from dumbbell.scenario.file import from_dict
+from dumbbell.scenario.source import override, tables
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
     from dumbbell.plan.types import Plan
@@ -59,7 +57,7 @@ class Drawn:
     def __init__(self, scenario: AnyScenario, draws: Mapping[str, Draw] | None = None, agent: str = AGENT) -> None:
         self._tables = tables(text_of(scenario), ())
         self._tables.setdefault("name", "episode")
-        self._folder = _folder(scenario)
+        self._folder = folder_of(scenario)
         self._draws = {key: _check(key, draw) for key, draw in (draws or {}).items()}
         self._known = {**known(), AGENT: description()}
         flows = self._tables.get("flow", [])
@@ -103,12 +101,6 @@ def description() -> Controller:
     from dumbbell import _native
 
     return from_item(json.loads(_native.agent()))
-
-
-def _folder(scenario: AnyScenario) -> str | Path:
-    if isinstance(scenario, Scenario):
-        return scenario.folder
-    return "" if isinstance(scenario, Mapping) else located(scenario).parent
 
 
 def _episode(plan: Plan) -> Episode:
