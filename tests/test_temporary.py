@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from dumbbell.runs.execute import Execution
+from dumbbell.runs.jobs import given, jobs_of
 from dumbbell.temporary import Temporary, clear
 
 
@@ -104,6 +106,25 @@ def test_a_private_folder_that_is_not_ours_alone_is_not_taken(place: Path, wrong
     assert private.is_file() or not list(private.iterdir())
     made.remove()
     assert not made.path.parent.exists()
+
+
+def test_a_folder_stays_as_long_as_somebody_means_to_remove_it(place: Path) -> None:
+    remove = (made := Temporary("run")).remove
+    path = made.path
+    del made
+    assert path.is_dir()
+    remove()
+    assert not path.parent.exists()
+
+
+def test_runs_without_a_folder_of_their_own_leave_none(place: Path) -> None:
+    path = {"rate": "10Mbps", "rtt": "10ms", "buffer": "1bdp"}
+    scenario = {"name": "short", "duration": "1s", "path": path, "flow": [{"cca": "reno"}]}
+    with Execution(jobs_of([given(scenario)], Path()), None) as going:
+        assert stat.S_IMODE(going.out.parent.parent.stat().st_mode) == 0o700
+        assert [outcome.error for outcome in going.outcomes()] == [None]
+        assert going.out.is_dir()
+    assert not list(place.iterdir())
 
 
 def test_what_a_forked_process_ends_with_stays_the_first_ones(place: Path) -> None:

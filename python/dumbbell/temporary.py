@@ -32,11 +32,15 @@ class Temporary:
         clear()
         whole = _made(kind)
         lock = os.open(whole / _MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        self.remove = weakref.finalize(self, _remove, whole, lock, os.getpid())
+        self._removal = weakref.finalize(self, _remove, whole, lock, os.getpid())
         _try_lock(lock)
         os.write(lock, b"%s%d\n" % (_MADE_BY, os.getpid()))  # who reads this finds it locked
         self.path = whole / "files"
         self.path.mkdir()
+
+    def remove(self) -> None:
+        """Remove the folder now. Who holds on to this method holds on to the folder."""
+        self._removal()
 
 
 def clear() -> None:
