@@ -139,3 +139,19 @@ path = {{ rate = "40Mbps", rtt = "5ms", qdisc = {DUALPI2} }}
 flow = [{{ cca = "prague" }}, {{ cca = "prague", rtt = "20ms" }}]
 """
     assert 0.35 < share(ran(text)) < 0.65
+
+
+@pytest.mark.parametrize("cca", ["prague", "dctcp", "bbr"])
+def test_what_a_run_does_does_not_depend_on_how_often_it_is_sampled(ran: Runner, cca: str) -> None:
+    # Pacing timers fire together with others that are near (fq, TSO): samples are not among them.
+    scenario = f"""
+duration = "2s"
+path = {{ rate = "100Mbps", rtt = "5ms", buffer = "4bdp", qdisc = {{ kind = "codel", ecn = true, ce_threshold = "100us" }} }}
+host = {{ ecn = "classic" }}
+flow = [{{ cca = "{cca}" }}]
+record = {{ every = "EVERY" }}
+"""
+    runs = [ran(scenario.replace("EVERY", every)) for every in ("100ms", "10ms", "1ms")]
+    counted = [run.flows.to_pylist() for run in runs]
+    assert counted[0][0]["delivered_segs"] > 3000
+    assert counted[0] == counted[1] == counted[2]

@@ -71,7 +71,7 @@ impl Probe {
     }
 
     pub fn flow_end(&mut self, now: Time, i: usize, flow: &mut Flow, completed: bool) {
-        // At a sample time, the sampler may have been here or be about to find the flow gone.
+        // At a sample time, there is a row of the flow already.
         if flow.sampled_at < now {
             self.sample_flow(now, i, flow);
         }

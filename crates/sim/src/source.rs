@@ -18,19 +18,17 @@ pub enum Source {
     Down(u32),
     /// A part of the way up.
     Up(u32),
-    /// A sample is due.
-    Sampler,
     /// A series of probes sends one.
     Probe(usize),
 }
 
-/// Where the slots of the networks and the sampler begin; those of the flows' hosts come first.
+/// Where the slots of the networks and the probes begin; those of the flows' hosts come first.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
     down: u32,
     up: u32,
-    sampler: u32,
     probes: u32,
+    count: u32,
 }
 
 impl Slots {
@@ -38,7 +36,8 @@ impl Slots {
     pub fn new(flows: usize, down_parts: u32, up_parts: u32, probes: usize) -> Slots {
         let down = Slots::down_base(flows);
         let up = down + down_parts;
-        Slots { down, up, sampler: up + up_parts, probes: probes as u32 }
+        let first_probe = up + up_parts;
+        Slots { down, up, probes: first_probe, count: first_probe + probes as u32 }
     }
 
     /// First slot of the way down; that of the way up follows its last one.
@@ -48,7 +47,7 @@ impl Slots {
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        (self.sampler + 1 + self.probes) as usize
+        self.count as usize
     }
 
     /// The slot of a source.
@@ -61,8 +60,7 @@ impl Slots {
             Source::App(flow) => flow as u32 * HOSTS + 3,
             Source::Down(part) => self.down + part,
             Source::Up(part) => self.up + part,
-            Source::Sampler => self.sampler,
-            Source::Probe(probe) => self.sampler + 1 + probe as u32,
+            Source::Probe(probe) => self.probes + probe as u32,
         }
     }
 
@@ -72,9 +70,8 @@ impl Slots {
         if slot >= self.down {
             return match slot {
                 slot if slot < self.up => Source::Down(slot - self.down),
-                slot if slot < self.sampler => Source::Up(slot - self.up),
-                slot if slot == self.sampler => Source::Sampler,
-                slot => Source::Probe((slot - self.sampler - 1) as usize),
+                slot if slot < self.probes => Source::Up(slot - self.up),
+                slot => Source::Probe((slot - self.probes) as usize),
             };
         }
         let flow = (slot / HOSTS) as usize;
@@ -110,7 +107,6 @@ mod tests {
                 .chain(hosts(Source::App))
                 .chain((0..down).map(Source::Down))
                 .chain((0..up).map(Source::Up))
-                .chain([Source::Sampler])
                 .chain((0..probes).map(Source::Probe));
             assert!(expected.clone().all(|source| sources.contains(&source)));
             assert_eq!(expected.count(), sources.len());

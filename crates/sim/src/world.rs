@@ -90,7 +90,6 @@ impl<T: Traffic> World<T> {
         if looks_ahead {
             timeline.for_many();
         }
-        timeline.set(slots.slot(Source::Sampler), Time::ZERO);
         down.start(&mut timeline);
         up.start(&mut timeline);
         for (i, flow) in flows.iter().enumerate() {
@@ -159,11 +158,11 @@ impl<T: Traffic> World<T> {
             if now > self.shared.end {
                 break;
             }
-            self.shared.now = now;
-            self.events += 1;
-            if self.events.is_multiple_of(EVENTS_PER_PROGRESS) {
-                self.report_progress(progress)?;
+            if now >= self.next_sample {
+                self.take_samples(now, progress)?;
             }
+            self.shared.now = now;
+            self.count_event(progress)?;
             self.wake(slot);
             if self.looks_ahead {
                 self.look_ahead(slot);
@@ -172,7 +171,31 @@ impl<T: Traffic> World<T> {
                 return Ok(true);
             }
         }
+        self.take_samples(self.shared.end, progress)?;
         Ok(false)
+    }
+
+    /// Takes the samples that are due by `until`, ahead of what happens at that instant. They are no events of the event queue:
+    /// there they would come between timers that fire together, and what a run does would depend on how often it is looked at.
+    #[cold]
+    fn take_samples(&mut self, until: Time, progress: &mut Progress<'_>) -> Result<(), RunError> {
+        while self.next_sample <= until {
+            self.shared.now = self.next_sample;
+            self.count_event(progress)?;
+            self.shared.probe.sample(self.shared.now, &mut self.flows);
+            self.shared.sample_links();
+            self.next_sample += self.sample_every;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn count_event(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
+        self.events += 1;
+        if self.events.is_multiple_of(EVENTS_PER_PROGRESS) {
+            self.report_progress(progress)?;
+        }
+        Ok(())
     }
 
     /// Ends what still runs at the end of the plan.
@@ -269,7 +292,6 @@ impl<T: Traffic> World<T> {
             Source::Receiver(i) => self.shared.on_receiver_timer(i, &mut self.flows[i], slot),
             Source::App(i) => self.shared.on_app(i, &mut self.flows[i], slot),
             Source::Life(i) => self.shared.on_life(i, &mut self.flows[i], slot),
-            Source::Sampler => self.on_sample(slot),
             Source::Probe(i) => self.on_probe_due(i, slot),
         }
         self.receive();
@@ -309,13 +331,6 @@ impl<T: Traffic> World<T> {
             }
             Came::Probe(probe) => self.on_probe(*probe),
         }
-    }
-
-    fn on_sample(&mut self, slot: u32) {
-        self.shared.probe.sample(self.shared.now, &mut self.flows);
-        self.shared.sample_links();
-        self.next_sample += self.sample_every;
-        self.shared.timeline.set(slot, self.next_sample);
     }
 
     /// Every packet is accounted for, and what was acknowledged was sent.

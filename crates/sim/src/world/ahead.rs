@@ -119,7 +119,7 @@ impl<T: Traffic> World<T> {
             }
             Source::Sender(flow) => (flow, None, !is_up(flow), From::Timer),
             Source::Receiver(flow) => (flow, Some(0), is_up(flow), From::Timer),
-            Source::Life(_) | Source::App(_) | Source::Sampler | Source::Probe(_) => return None,
+            Source::Life(_) | Source::App(_) | Source::Probe(_) => return None,
         };
         (flow < self.flows.len()).then_some(Coming { flow, data, answers_down, slot, from })
     }
