@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -166,35 +166,21 @@ fn bound() -> io::Result<()> {
 struct Guardian {
     pid: libc::pid_t,
     /// Closed at the end of this, or of the process.
-    lifeline: Option<OwnedFd>,
+    lifeline: Option<io::PipeWriter>,
 }
 
 impl Guardian {
     fn new() -> io::Result<Guardian> {
-        let (mut ends, mut ready) = ([0; 2], [0; 2]);
-        // SAFETY: each array takes the two descriptors.
-        if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: as above; both ends are open, and nobody else's.
-        let (watched, lifeline) =
-            unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) };
-        // SAFETY: as above.
-        if unsafe { libc::pipe2(ready.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let (watched, lifeline) = io::pipe()?;
+        let (mut ready, told) = io::pipe()?;
         // SAFETY: the child calls only what may be called after fork in a process with threads.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
-            0 => guard(watched.as_raw_fd(), ready[1]),
+            0 => guard(watched.as_raw_fd(), told.as_raw_fd()),
             pid => {
-                // SAFETY: the ends are this process's; reading waits until the group is there.
-                unsafe {
-                    libc::close(ready[1]);
-                    let mut byte = 0_u8;
-                    libc::read(ready[0], (&raw mut byte).cast(), 1);
-                    libc::close(ready[0]);
-                }
+                drop(told);
+                // The group is there once this returns.
+                let _ = ready.read(&mut [0]);
                 Ok(Guardian { pid, lifeline: Some(lifeline) })
             }
         }
@@ -226,7 +212,7 @@ fn guard(watched: libc::c_int, ready: libc::c_int) -> ! {
             (libc::fcntl(watched, libc::F_DUPFD, 10), libc::fcntl(ready, libc::F_DUPFD, 10));
         libc::dup2(watched, 3);
         libc::dup2(ready, 4);
-        libc::syscall(libc::SYS_close_range, 5_u32, u32::MAX, 0_u32);
+        close_from(5);
         for fd in 0..3 {
             libc::close(fd);
         }
@@ -238,6 +224,25 @@ fn guard(watched: libc::c_int, ready: libc::c_int) -> ! {
         {}
         libc::kill(0, libc::SIGKILL);
         libc::_exit(0)
+    }
+}
+
+/// Closes all descriptors from this one on.
+///
+/// # Safety
+/// Nobody in this process uses one of them after it.
+unsafe fn close_from(first: libc::c_int) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the caller's.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, first, u32::MAX, 0_u32);
+    }
+    #[cfg(not(target_os = "linux"))]
+    // SAFETY: the caller's.
+    unsafe {
+        for fd in first..libc::getdtablesize() {
+            libc::close(fd);
+        }
     }
 }
 

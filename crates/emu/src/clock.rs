@@ -68,9 +68,12 @@ pub fn thread_cpu() -> Span {
 pub fn set_realtime_priority() -> bool {
     // Without it timers are up to 50 us later.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    let priority = libc::sched_param { sched_priority: 10 };
-    // SAFETY: it concerns this thread only and reads what it is given.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0 }
+    // SAFETY: all zero is a value of this struct, which has more fields with musl; the call concerns this thread only.
+    unsafe {
+        let mut priority: libc::sched_param = std::mem::zeroed();
+        priority.sched_priority = 10;
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) == 0
+    }
 }
 
 /// How well the loop kept its times.
