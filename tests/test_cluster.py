@@ -127,6 +127,29 @@ def test_traces_and_controllers_go_along_and_errors_come_back(two_nodes: Any, tm
     assert "ValueError: no" in failed.stderr
 
 
+@needs_ray
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_search_on_a_cluster_finds_what_one_here_finds(two_nodes: Any, tmp_path: Path) -> None:
+    text = TEXT.replace("repetitions = 6", "repetitions = 1").replace('["cubic", "bbr"]', '"reno"')
+    text = (
+        text.replace('"60s"', '"10s"')
+        .replace("200Mbps", "10Mbps")
+        .replace("count = 4", "count = 1")
+        .replace('loss = "0.01%"\n', "")
+    )
+    (tmp_path / "far.toml").write_text(text)
+    asked = ["far.toml", "--worst", "goodput >= 8Mbps", "--within", "cuts:200ms..2s:1%..15%", "--budget", "48"]
+    for out, more in (("here", ()), ("there", ("--on", "ray://", "--jobs", "4"))):
+        command = [sys.executable, "-m", "dumbbell", "search", *asked, "--findings", "1", "--out", out, *more]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment(two_nodes[0]), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    for name in ("trials.jsonl", "curve.csv", "finding-1.toml"):
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+
+
 def request(**more: Any) -> Request:
     scenario = dumbbell.from_text(TEXT.replace("repetitions = 6", "repetitions = 1"))
     return Request(plan.runs(scenario, more["own"].known() if "own" in more else None)[0], **more)
