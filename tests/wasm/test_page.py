@@ -116,27 +116,29 @@ def test_a_saved_run_is_the_one_that_the_program_makes(playground: Playground, t
     told = playground.run()
     scenario = tmp_path / "mine.toml"
     scenario.write_text(playground.tables(), encoding="utf-8")
-    ours = dumbbell.run(dumbbell.from_file(scenario), out=tmp_path / "ours")[0]
+    ours = dumbbell.run(scenario, out=tmp_path / "ours")[0]
     playground.saved().extractall(tmp_path)
-    (folder,) = (tmp_path / "mine-1").iterdir()
+    (folder,) = tmp_path.glob("mine-*/*/")
     theirs = dumbbell.load(folder)[0]
     assert f"got {ours.summary.flows[1].goodput_mbps:.2f} Mbit/s" in told
     for name, written in ours.manifest.files.items():
         assert theirs.manifest.files[name] == written, name
         assert (folder / name).read_bytes() == (ours.folder / name).read_bytes(), name
     made = [json.loads((at / "manifest.json").read_text()) for at in (folder, ours.folder)]
+    for manifest in made:
+        del manifest["plan"]["limits"]  # a tab has less memory
     for key in ("plan", "summary", "seed", "scenario", "warnings", "digests", "controllers"):
         assert made[0][key] == made[1][key], key
 
 
 def test_what_is_wrong_is_said_beside_its_field(playground: Playground) -> None:
-    playground.page.locator('[data-key="path.rate"]').fill("40")
+    field = playground.page.locator('[data-key="path.rate"]')
+    field.fill("40")
     playground.page.wait_for_selector('[data-key="path.rate"][aria-invalid]')
     with pytest.raises(dumbbell.ScenarioError) as error:
-        dumbbell.from_dict({"duration": "1s", "path": {"rate": "40", "rtt": "1ms"}, "flow": [{"cca": "cubic"}]})
-    assert error.value.problem in playground.page.locator("form, section").first.inner_text() + (
-        playground.page.evaluate("document.body.innerText")
-    )
+        dumbbell.from_dict({"duration": "1s", "path": {"rate": 40, "rtt": "1ms"}, "flow": [{"cca": "cubic"}]})
+    said = playground.page.locator(f"#{field.get_attribute('aria-describedby')}").inner_text()
+    assert said.removeprefix("⚠ ").strip() == error.value.problem
     playground.fill(path_rate="40Mbps")
 
 
@@ -176,9 +178,10 @@ def test_a_sweep_has_its_figure(playground: Playground) -> None:
 
 
 def test_a_link_opens_its_scenario(playground: Playground, browser: Any, address: str) -> None:
+    told = playground.run()
     fragment = playground.page.evaluate("location.hash")
     assert fragment.startswith("#scenario=")
     other = Playground(browser, address, fragment)
     assert other.tables() == playground.tables()
-    assert other.verdict() == playground.verdict()
+    assert other.verdict() == told
     other.page.close()
