@@ -53,7 +53,8 @@ class Playground(Opened):
     def __init__(self, browser: Any, address: str, fragment: str = "") -> None:
         super().__init__(browser, "desktop", "light")
         self.page.set_default_timeout(LOOK_MS)
-        self.page.goto(f"{address}index.html{fragment}")
+        self.page.goto(f"{address}index.html{fragment}", wait_until="commit")
+        self.page.get_by_text("Loading Python and the engine").wait_for()
         self.verdict()
         self.page.evaluate("document.querySelector('.fields-fold').open = true")
 

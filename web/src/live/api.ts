@@ -121,6 +121,8 @@ export class Refused extends Error {
 
 /** Who answers. */
 export interface Answering {
+    /** What is said until it can answer; empty where it can. */
+    readonly loading: string;
     ask(path: string, body?: unknown): Promise<any>;
     /** Follows a job until it ends, from its first news on. */
     follow(job: string, told: (news: News) => void): Promise<void>;
@@ -136,6 +138,7 @@ export interface Link {
 const given = JSON.parse(document.getElementById("data")!.textContent!) as
     { token: string } | { worker: string };
 const answering: Answering = "worker" in given ? new Serverless(given.worker) : new Server(given.token);
+export const { loading } = answering;
 const ask = (path: string, body?: unknown) => answering.ask(path, body);
 
 /** Runs in a query. */

@@ -5,6 +5,8 @@ import { named, Refused, type Answering, type Link, type News, type Problem } fr
 const page = Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16)).join("");
 
 export class Server implements Answering {
+    readonly loading = "";
+
     constructor(private readonly token: string) {}
 
     async ask(path: string, body?: unknown): Promise<any> {

@@ -15,6 +15,7 @@ export interface ToPlanner {
 }
 
 export class Serverless implements Answering {
+    readonly loading = "Loading Python and the engine: 9 MB, which the browser keeps. It takes some seconds.";
     private readonly worker: Worker;
     private readonly waiting = new Map<number, (found: any) => void>();
     private readonly news = new Map<string, News[]>();
