@@ -99,12 +99,12 @@ def test_a_sweep_has_its_figures(tmp_path: Path) -> None:
 def test_what_needs_tables_for_all_figures_says_so(tmp_path: Path) -> None:
     part = {**TWO, "measure": {"from": "1s"}}
     _, document = ask(tmp_path, ("/api/start", {"tables": part}), ("/api/document", {"run": ["JOB"]}))
-    assert "told from tables" in document["answer"]["verdict"][0]
+    assert "the playground cannot" in document["answer"]["verdict"][0]
 
 
 def test_what_it_has_not_is_refused_with_a_sentence(tmp_path: Path) -> None:
     large = {**TWO, "duration": "3000s", "path": {**TWO["path"], "rate": "10Gbps"}}  # type: ignore[dict-item]
-    moment = {**TWO, "path": {**TWO["path"], "rate": ["20Mbps", ["DRAIN of bbr begins", "10Mbps"]]}}  # type: ignore[dict-item]
+    moment = {**TWO, "path": {**TWO["path"], "rate": {"steps": [["0s", "20Mbps"], ["DRAIN of bbr begins", "10Mbps"]]}}}  # type: ignore[dict-item]
     answers = ask(
         tmp_path,
         ("/api/why", {"run": "JOB", "number": 0}),
@@ -115,10 +115,11 @@ def test_what_it_has_not_is_refused_with_a_sentence(tmp_path: Path) -> None:
         ("/api/start", {"tables": {**TWO, "flow": [{"cca": "./mine.c"}]}}),
     )
     said = [told.get("error") or told["errors"][0]["text"] for told in answers]
-    assert "`dumbbell serve` has" in said[0]
+    assert said[0] == "the playground does not have this, `dumbbell serve` does"
     assert said[1].startswith('got "linux", wanted one of: sim')
     assert said[2].startswith("got up to ")
     assert "of this server" not in said[2]
+    assert said[3].startswith("got steps that come when a controller's state changes")
     assert said[4].endswith("wanted the name of a folder of results")
     assert all(said)
 

@@ -42,10 +42,14 @@ if TYPE_CHECKING:
 #: A tab has one processor and some hundred MB.
 LIMITS = Limits(runs=40, packets=50_000_000, memory_bytes=256 << 20, has_flags=False)
 KEEP = Keep(folders=200, disk_bytes=512 << 20)
-#: What a run of the page would need a server, or a machine, for.
-_ELSEWHERE = "the playground has none; `dumbbell serve` has"
+#: What is said of what needs a server, or a machine.
+_ELSEWHERE = "the playground does not have this, `dumbbell serve` does"
 _NO_TABLES = (
     "What is read from tables (completion times, RTTs, windows, why) is told by `dumbbell serve` and `dumbbell show`."
+)
+#: Of runs with a `[measure]` part, or with several flows of one `[[flow]]` table.
+_UNTOLD = (
+    "The run has ended. Its verdict is read from tables, which `dumbbell serve` can read and the playground cannot."
 )
 
 
@@ -100,7 +104,7 @@ class Answers:
         checked = self.desk.check(posted)
         plans = [job.planned.plan for job in checked.jobs]
         if any(moments_of(plan) for plan in plans):
-            raise ScenarioError("", f"got a moment that a controller's state decides: {_ELSEWHERE} it")
+            raise ScenarioError("", f"got steps that come when a controller's state changes: {_ELSEWHERE}")
         told = outline(checked)
         name = self._free(told["begin"]["name"])
         out = self.results / name
@@ -210,7 +214,7 @@ def _verdict(runs: Sequence[Measured]) -> list[str]:
     try:
         return words.verdict(runs)
     except ImportError:
-        return ["The run has ended. Its flows share tables, or it measures a part of itself: that is told from tables."]
+        return [_UNTOLD]
 
 
 def _files(plan: Any) -> list[str]:
