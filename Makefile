@@ -58,7 +58,7 @@ tracked = $(wildcard $(shell git ls-files --cached --others --exclude-standard $
 native_sources := $(call tracked,$(NATIVE))
 c_sources := $(call tracked,'cca/*.c' 'cca/*.h' 'python/*.c')
 
-.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial notebooks gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-search bench-papers pgo vm-kernels fuzz fuzz-plans fuzz-short uml bpf sanitize site package clean
+.PHONY: help setup build demo test test-beside test-compiled test-rust test-kernel test-python test-alone test-wasm packetdrill differential lint lint-rust lint-c lint-python lint-web lint-deny audit web fmt tutorial notebooks gen compare fidelity papers evaluation bench bench-all bench-scaling bench-floor bench-instructions bench-paired bench-parts profile bench-emulator bench-kernel bench-memory bench-page bench-episodes bench-search bench-papers pgo vm-kernels wasm fuzz fuzz-plans fuzz-short uml bpf sanitize site package clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,7 +101,7 @@ test-kernel: $(STAMPS)/venv $(STAMPS)/system ## Controllers loaded into the runn
 test-python: $(STAMPS)/native $(STAMPS)/site $(STAMPS)/system ## Tests of the package, end to end, that do not measure the machine
 	@tools/web.sh packages
 	@$(MAKE) --no-print-directory $(STAMPS)/sb3 || echo "no torch for the system's Python: the script of docs/gym.md is not tried" >&2
-	$(BIN)/python -m pytest -m "not alone" -rR --numprocesses auto --dist loadfile --ignore tests/test_package.py
+	$(BIN)/python -m pytest -m "not alone" -rR --numprocesses auto --dist loadfile --ignore tests/test_package.py --ignore tests/wasm
 
 test-alone: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the package in real time and in the running kernel, one after the other
 	# A virtual machine stands still for some milliseconds now and then: what it spoils is tried again, and listed. The
@@ -111,6 +111,10 @@ test-alone: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Tests of the pack
 uml: $(STAMPS)/native ## The kernel for virtual time, in ~/.cache/dumbbell/uml; built where it is missing (minutes)
 	@tools/system-packages.sh uml || true
 	@$(BIN)/dumbbell uml build > build/uml.txt || echo "no kernel for virtual time: tests that need it are left out" >&2
+
+test-wasm: $(STAMPS)/native $(STAMPS)/dev wasm ## The engine as WebAssembly against the native one, byte for byte; the playground in headless Chromium
+	tools/system-packages.sh chromium
+	$(BIN)/python -m pytest tests/wasm
 
 packetdrill: $(STAMPS)/venv ## Run scripts of the kernel's packetdrill on the simulated TCP: make packetdrill SCRIPTS=FOLDER
 	cargo run --locked -q -p dumbbell-transport --example packetdrill -- $(SCRIPTS)
@@ -158,6 +162,9 @@ lint-web:
 
 web: ## Bundle the pages of `dumbbell report` and `dumbbell serve` from web/ into python/dumbbell/page (needs Node 20)
 	tools/web.sh build
+
+wasm: $(STAMPS)/venv $(STAMPS)/native ## The playground in build/playground: the engine as WebAssembly, Pyodide, the page (needs rustup and Node 20; minutes)
+	tools/wasm.sh
 
 fmt: $(STAMPS)/dev $(STAMPS)/system ## Format everything
 	cargo fmt
@@ -270,7 +277,7 @@ fuzz-short: $(STAMPS)/native ## The same for a minute and a quarter in all, whic
 fuzz-plans: $(STAMPS)/venv ## Run random plans, other ones each time, and check what holds for any (CASES=20000 of each property; minutes)
 	env -u PROPTEST_RNG_SEED PROPTEST_CASES=$(CASES) cargo test --locked --release -p dumbbell-sim --test engine properties::
 
-site: $(STAMPS)/native $(STAMPS)/site ## The documentation as a site, in build/site: pages of docs/, commands and names from the code, notebooks
+site: $(STAMPS)/native $(STAMPS)/site ## The documentation as a site, in build/site: pages of docs/, commands and names from the code, notebooks; the playground after `make wasm`
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 package: $(STAMPS)/native $(STAMPS)/dev $(STAMPS)/system ## Source distribution and wheel in dist/, each installed and used far from the checkout

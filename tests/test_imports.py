@@ -50,6 +50,7 @@ ORDER = (
     "report",
     "suites",
     "serve",
+    "playground",
     "racing",
     "api",
     "__init__",

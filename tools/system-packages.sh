@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes sure that the system programs named as arguments are there. Installs what is missing on Debian
 # and Ubuntu as root; elsewhere names it and fails.
-#   usage: system-packages.sh venv|cc|clang|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|valgrind|perf|torch|ns2|netcat-openbsd|openssh-server|chromium|uml...
+#   usage: system-packages.sh venv|cc|clang|llvm|clang-format|libbpf|libelf|iproute2|iperf3|bpftool|tshark|valgrind|perf|torch|ns2|netcat-openbsd|openssh-server|chromium|uml...
 set -eu
 
 is_there() {
@@ -9,6 +9,7 @@ is_there() {
     venv) "${PYTHON:-python3}" -c "import ensurepip, venv" ;;
     cc) command -v cc ;;
     clang) command -v clang ;;
+    llvm) command -v llvm-ar ;;
     clang-format) command -v clang-format ;;
     libbpf) test -e /usr/include/bpf/bpf_helpers.h ;;
     libelf) pkg-config --exists libelf zlib ;;

@@ -81,7 +81,7 @@ static void bbr_update_min_rtt(struct sock *sk, struct bbr *bbr, const struct ra
 	bool expired = after(tcp_jiffies32, bbr->min_rtt_stamp + window);
 
 	if (rs->rtt_us >= 0 &&
-	    (rs->rtt_us < (long)bbr->min_rtt_us + (long)param(sk, renew_equal_rtt) ||
+	    (rs->rtt_us < (cca_long)bbr->min_rtt_us + (cca_long)param(sk, renew_equal_rtt) ||
 	     (expired && (bbr_rule(sk, trusts_delayed_acks) || !rs->is_ack_delayed)))) {
 		bbr->min_rtt_us = (u32)rs->rtt_us;
 		bbr->min_rtt_stamp = tcp_jiffies32;

@@ -86,7 +86,8 @@ static bool bbr2_update_rtt_filters(struct sock *sk, struct bbr2 *bbr, const str
 	bool expired =
 		after(tcp_jiffies32, bbr->probe_rtt_min_stamp + msecs_to_jiffies(sk, window_ms)) &&
 		!bbr2_rule(puts_off_probe_rtt, sk, bbr);
-	long renewed_by = (long)bbr->probe_rtt_min_us + (long)param(sk, renew_equal_rtt);
+	cca_long renewed_by =
+		(cca_long)bbr->probe_rtt_min_us + (cca_long)param(sk, renew_equal_rtt);
 
 	if (bbr2_rule(update_rtts, sk, bbr, rs, &expired))
 		return expired;

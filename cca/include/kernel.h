@@ -130,9 +130,9 @@ struct cca_info;
  * large private state).
  */
 struct cca_host {
+	u64 rng;	   /* state of the flow's random numbers */
 	const u32 *params; /* values of the controller's parameters */
 	void *storage;	   /* large private state, or NULL */
-	u64 rng;	   /* state of the flow's random numbers */
 	u32 hz;		   /* jiffies per second, > 0 */
 	u32 jiffies;	   /* now, in jiffies; wraps */
 };
@@ -161,16 +161,19 @@ struct sock_common {
 #endif
 
 struct sock {
-	unsigned long sk_pacing_rate;		 /* W bytes (payload) per s; ~0: unlimited */
-	CCA_RO unsigned long sk_max_pacing_rate; /* bytes per s; set by the application */
-	u32 sk_pacing_status;			 /* W enum sk_pacing */
-	CCA_RO u32 sk_gso_max_size;		 /* largest burst, bytes */
-	CCA_RO u16 sk_gso_max_segs;		 /* largest burst, segments */
-	CCA_RO u8 sk_pacing_shift;		 /* a burst lasts 2^-shift s at the pacing rate */
+	cca_ulong sk_pacing_rate;	     /* W bytes (payload) per s; ~0: unlimited */
+	CCA_RO cca_ulong sk_max_pacing_rate; /* bytes per s; set by the application */
+	u32 sk_pacing_status;		     /* W enum sk_pacing */
+	CCA_RO u32 sk_gso_max_size;	     /* largest burst, bytes */
+	CCA_RO u16 sk_gso_max_segs;	     /* largest burst, segments */
+	CCA_RO u8 sk_pacing_shift;	     /* a burst lasts 2^-shift s at the pacing rate */
 #ifndef CCA_HOST_BPF
 	u8 sk_state; /* 1: TCP_ESTABLISHED; for loaded modules */
 	struct cca_host sk_host;
-	struct proto *sk_prot; /* W its operations (setsockopt); for loaded modules */
+	union {
+		struct proto *sk_prot; /* W its operations (setsockopt); for loaded modules */
+		u64 sk_prot_bits;      /* 64 bits whatever a pointer has */
+	};
 	struct sock_common __sk_common;
 	u32 sk_mark; /* mark of its packets, which nobody sets: 0 */
 #endif
@@ -291,10 +294,10 @@ struct rate_sample {
 	u32 prior_delivered_ce; /* tp->delivered_ce at that time */
 	s32 delivered;		/* segments delivered over the interval; < 0: invalid */
 	s32 delivered_ce;	/* of these: CE-marked */
-	long interval_us;	/* length of the interval, us; <= 0: invalid */
+	cca_long interval_us;	/* length of the interval, us; <= 0: invalid */
 	u32 snd_interval_us;	/* time in which they were sent, us */
 	u32 rcv_interval_us;	/* time in which they were acknowledged, us */
-	long rtt_us;		/* RTT of the last newly (S)ACKed segment, us; -1: none */
+	cca_long rtt_us;	/* RTT of the last newly (S)ACKed segment, us; -1: none */
 	int losses;		/* segments newly marked lost by this ACK */
 	u32 acked_sacked;	/* segments newly (S)ACKed by this ACK */
 	u32 prior_in_flight;	/* segments in flight before this ACK */

@@ -4,9 +4,7 @@
  *
  * Controllers are compiled without any C library, natively and for BPF, so the
  * types are spelled out here rather than taken from <stdint.h>. Inside a kernel
- * module they are the kernel's. All targets are
- * LP64: `long` has 64 bits, as on every kernel that a controller can be loaded
- * into.
+ * module they are the kernel's.
  */
 #ifndef CCA_TYPES_H
 #define CCA_TYPES_H
@@ -31,6 +29,18 @@ typedef _Bool bool;
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
-_Static_assert(sizeof(long) == 8, "controllers need an LP64 target");
+/*
+ * The kernel's `long` and `unsigned long`: 64 bits, as on every kernel that a
+ * controller can be loaded into. WebAssembly, for the simulator, has 32-bit ones.
+ */
+#ifdef __wasm__
+typedef s64 cca_long;
+typedef u64 cca_ulong;
+#else
+typedef long cca_long;
+typedef unsigned long cca_ulong;
+#endif
+
+_Static_assert(sizeof(cca_long) == 8, "controllers need an LP64 target");
 
 #endif /* CCA_TYPES_H */

@@ -5,9 +5,9 @@ It comes once: what clears up after the first signal is bounded, and a second on
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
-from _thread import get_native_id
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -122,4 +122,5 @@ def _on_signal(number: int, _: FrameType | None) -> None:
 
 
 def _is_main_thread() -> bool:
-    return get_native_id() == os.getpid()
+    # A Python without threads, in a browser, does not have the first.
+    return getattr(_thread, "get_native_id", os.getpid)() == os.getpid()

@@ -3,6 +3,7 @@
 - What is navigated is read from docs/README.md, the one list of pages.
 - The start page is README.md, then that list.
 - Pages from code and from notebooks are added (`reference.py`, `notebooks.py`).
+- The playground is copied where it has been made (`playground.py`).
 - Links that leave docs/ go to the repository's address; a file that is not there is an error of `--strict`.
 """
 
@@ -18,6 +19,7 @@ import rewriting
 from mkdocs.structure.files import File, Files
 
 import notebooks
+import playground
 
 ROOT = Path(__file__).resolve().parents[2]
 MAP = ROOT / "docs/README.md"
@@ -57,7 +59,8 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         return rewriting.spaced(f"{start}\n{contents.shown(listed)}")
     if page.file.generated_by:
         return rewriting.spaced(markdown)
-    return rewriting.spaced(rewriting.relinked(markdown, ROOT / "docs" / source, complain=LOG.warning))
+    text = playground.opened(markdown) if source == "playground.md" else markdown
+    return rewriting.spaced(rewriting.relinked(text, ROOT / "docs" / source, complain=LOG.warning))
 
 
 def on_page_content(html: str, **_: Any) -> str:
@@ -70,3 +73,8 @@ def on_post_page(output: str, **_: Any) -> str:
     return output.replace(
         'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
     )
+
+
+def on_post_build(config: Any) -> None:
+    """Add what no page of MkDocs is."""
+    playground.copied(Path(config.site_dir))

@@ -152,7 +152,7 @@ static inline void cca_request_pacing(struct sock *sk)
 
 static inline void cca_bound_pacing(struct sock *sk, u64 bytes_per_s)
 {
-	*(unsigned long *)&sk->sk_max_pacing_rate = (unsigned long)bytes_per_s;
+	*(cca_ulong *)&sk->sk_max_pacing_rate = (cca_ulong)bytes_per_s;
 }
 
 #endif /* CCA_HOST_H */

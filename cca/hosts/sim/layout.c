@@ -43,7 +43,7 @@ const struct cca_layout_row cca_layout[] = {
 	SIZE(struct lost_burst, "LostBurst"), LOST(segs), LOST(tx_in_flight), LOST(lost_at_send),
 	LOST(delivered_at_send), LOST(is_app_limited),
 	SK(sk_pacing_rate), SK(sk_max_pacing_rate), SK(sk_pacing_status), SK(sk_gso_max_size),
-	SK(sk_gso_max_segs), SK(sk_pacing_shift), SK(sk_state), SK(sk_prot),
+	SK(sk_gso_max_segs), SK(sk_pacing_shift), SK(sk_state), SK(sk_prot_bits),
 	HOST(params), HOST(storage), HOST(rng), HOST(hz), HOST(jiffies),
 	SKC(skc_daddr), SKC(skc_rcv_saddr), SKC(skc_hash), SKC(skc_dport), SKC(skc_num),
 	SKC(skc_family), SKC(skc_state), SKC(skc_v6_daddr), SKC(skc_v6_rcv_saddr),

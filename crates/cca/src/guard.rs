@@ -4,12 +4,12 @@
 //! Built-in controllers are called directly.
 
 use std::cell::{RefCell, UnsafeCell};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_void;
 use std::mem::size_of;
 use std::ptr::{self, NonNull};
 
-use crate::raw::{interned, text, RawOps};
-use crate::running::RUNNING;
+use crate::raw::{interned, RawOps};
+use crate::running::{seconds, simulated, RUNNING};
 use crate::sample::{AckSample, CaInfo, LostBurst, RateSample};
 use crate::sock::TcpSock;
 use crate::watch;
@@ -182,10 +182,10 @@ fn odd(head: &mut Head, kind: Odd, what: &str, sk: &TcpSock) {
 }
 
 /// Keeps a warning of the code that runs, once for each text.
-fn warn(said: &str) {
+pub(crate) fn warn(said: &str) {
     let text = RUNNING.with(|running| {
-        let at = watch::simulated(running.clock.get());
-        let at = at.map(|ns| format!(", first at {} s", watch::seconds(ns))).unwrap_or_default();
+        let at = simulated(running.clock.get());
+        let at = at.map(|ns| format!(", first at {} s", seconds(ns))).unwrap_or_default();
         format!("{}: {said}{at}", running.name.get())
     });
     WARNINGS.with_borrow_mut(|warnings| {
@@ -198,24 +198,6 @@ fn warn(said: &str) {
 /// What loaded controllers gave reason to warn of in this thread since the last call, oldest first.
 pub fn take_warnings() -> Vec<String> {
     WARNINGS.take().into_iter().map(|(_, text)| text).collect()
-}
-
-/// A module's `WARN_ON` or `BUG_ON` holds, or it has done what ends it (cca/hosts/module/module.c).
-///
-/// # Safety
-/// `file` and `what` are NULL or strings that nobody changes meanwhile.
-pub(crate) unsafe extern "C" fn tell(
-    file: *const c_char,
-    line: c_int,
-    what: *const c_char,
-    kind: c_int,
-) {
-    let said = format!("{}:{line}: {}", text(file), text(what));
-    match kind {
-        0 => warn(&said),
-        1 => watch::fail(&format!("stops at {said}")),
-        _ => watch::fail(text(what)),
-    }
 }
 
 /// Defines the guard of each hook, and the table of the guards of those that a controller has.

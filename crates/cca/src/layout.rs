@@ -52,8 +52,8 @@ macro_rules! mirror {
 fn layout_in_rust() -> Layout {
     let mut map = Layout::new();
     mirror!(map, TcpSock, sk_pacing_rate sk_max_pacing_rate sk_pacing_status sk_gso_max_size
-        sk_gso_max_segs sk_pacing_shift sk_state params storage rng hz jiffies sk_prot skc_daddr
-        skc_rcv_saddr skc_hash skc_dport skc_num skc_family skc_state skc_v6_daddr skc_v6_rcv_saddr
+        sk_gso_max_segs sk_pacing_shift sk_state params storage rng hz jiffies sk_prot_bits
+        skc_daddr skc_rcv_saddr skc_hash skc_dport skc_num skc_family skc_state skc_v6_daddr skc_v6_rcv_saddr
         sk_mark inet_saddr inet_sport tos icsk_rto icsk_ca_state
         icsk_retransmits icsk_backoff icsk_ack_pending icsk_ca_priv icsk_ca_ops tcp_mstamp tcp_clock_cache
         tcp_wstamp_ns lsndtime snd_una snd_nxt write_seq high_seq undo_marker undo_retrans snd_wnd

@@ -26,11 +26,15 @@ mod embedded;
 mod guard;
 mod job;
 mod lacking;
+#[cfg(unix)]
 mod library;
 mod module;
 mod modules;
 mod names;
+#[cfg(not(unix))]
+mod no_unix;
 mod policy;
+#[cfg(unix)]
 mod process;
 mod raw;
 mod rules;
@@ -38,7 +42,11 @@ mod running;
 mod sample;
 mod sock;
 mod struct_ops;
+#[cfg(unix)]
 mod watch;
+
+#[cfg(not(unix))]
+use no_unix::{library, process, watch};
 
 pub use agent::{Agent, Reading, STATE};
 pub use compile::{compile, compile_while, includes_cca_h};
@@ -67,6 +75,7 @@ pub use struct_ops::is_program;
 /// A variable of [`Module::variables`] that is not set (`CCA_UNSET`).
 pub const UNSET: i64 = i64::MIN;
 pub use units::{BOOT, INFINITE_SSTHRESH};
+#[cfg(unix)]
 pub use watch::{watch, Report, REPORT_MARK};
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::guard::{around, tell};
+use crate::guard::{around, warn};
 use crate::module::{Module, RawModule};
 use crate::raw::{interned, text, COPY};
+use crate::watch;
 
 extern "C" {
     fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
@@ -220,6 +221,19 @@ impl Glue {
             said => said.to_owned(),
         };
         Err(LoadError::NoController { reason })
+    }
+}
+
+/// A module's `WARN_ON` or `BUG_ON` holds, or it has done what ends it (cca/hosts/module/module.c).
+///
+/// # Safety
+/// `file` and `what` are NULL or strings that nobody changes meanwhile.
+unsafe extern "C" fn tell(file: *const c_char, line: c_int, what: *const c_char, kind: c_int) {
+    let said = format!("{}:{line}: {}", text(file), text(what));
+    match kind {
+        0 => warn(&said),
+        1 => watch::fail(&format!("stops at {said}")),
+        _ => watch::fail(text(what)),
     }
 }
 

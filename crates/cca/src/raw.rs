@@ -8,6 +8,7 @@ use crate::sample::{AckSample, CaInfo, LostBurst, RateSample};
 use crate::sock::TcpSock;
 
 /// What the names of copies of shared objects begin with.
+#[cfg(unix)]
 pub(crate) const COPY: &str = ".copy-";
 
 /// `struct tcp_congestion_ops` as `cca/include/kernel.h` declares it natively.

@@ -1,6 +1,7 @@
 //! Which of a user's code a thread runs: for reports.
 
 use std::cell::Cell;
+use units::BOOT;
 
 /// The user's code that this thread runs, or ran last.
 pub(crate) struct Running {
@@ -34,4 +35,14 @@ impl Running {
         self.calls.set(self.calls.get() + 1);
         self.is_inside.set(true);
     }
+}
+
+/// Seconds with microseconds.
+pub(crate) fn seconds(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns / 1_000 % 1_000_000)
+}
+
+/// Simulated time by a socket's clock, ns; none for one that has not started.
+pub(crate) fn simulated(clock: u64) -> Option<u64> {
+    clock.checked_sub(BOOT.as_ns())
 }

@@ -93,16 +93,16 @@ pub struct TcpSock {
     /// `TCP_ESTABLISHED` (1), for loaded modules.
     pub sk_state: u8,
     // struct cca_host
-    pub(crate) params: *const u32,
-    pub(crate) storage: *mut c_void,
     /// State of the flow's random numbers (`SplitMix64`).
     pub rng: u64,
+    pub(crate) params: *const u32,
+    pub(crate) storage: *mut c_void,
     /// Jiffies per second, > 0.
     pub hz: u32,
     /// Now, in jiffies; wraps. Keep it in step with `tcp_mstamp`.
     pub jiffies: u32,
     /// Operations of the socket, which a loaded module may exchange; C's alone.
-    pub(crate) sk_prot: *const c_void,
+    pub(crate) sk_prot_bits: u64,
     // struct sock_common: addresses and ports, for loaded modules
     pub(crate) skc_daddr: u32,
     pub(crate) skc_rcv_saddr: u32,

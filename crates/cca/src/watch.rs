@@ -8,8 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use crate::raw::COPY;
-use crate::running::RUNNING;
-use units::BOOT;
+use crate::running::{seconds, simulated, RUNNING};
 
 /// Where reports go; -1: nowhere, a failure is printed.
 static REPORT: AtomicI32 = AtomicI32::new(-1);
@@ -80,16 +79,6 @@ impl std::fmt::Display for Report {
             }
         }
     }
-}
-
-/// Seconds with microseconds.
-pub(crate) fn seconds(ns: u64) -> String {
-    format!("{}.{:06}", ns / 1_000_000_000, ns / 1_000 % 1_000_000)
-}
-
-/// Simulated time by a socket's clock, ns; none for one that has not started.
-pub(crate) fn simulated(clock: u64) -> Option<u64> {
-    clock.checked_sub(BOOT.as_ns())
 }
 
 /// From now on this process, which has one thread, reports to `fd` what ends it, and a call of the user's code that

@@ -25,7 +25,5 @@ pub fn to_python(error: RunError) -> PyErr {
 
 /// A panic in the engine: a bug of ours, which ends this run and no other.
 pub fn bug(text: &str) -> PyErr {
-    PyRuntimeError::new_err(format!(
-        "the engine failed, which is a bug: please report it with the scenario ({text})"
-    ))
+    PyRuntimeError::new_err(engine::bug(text))
 }

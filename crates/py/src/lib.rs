@@ -5,7 +5,6 @@ mod apart;
 mod emulator;
 mod episodes;
 mod errors;
-mod facts;
 mod hosts;
 mod interruptible;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
@@ -15,10 +14,8 @@ mod no_emulator;
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod no_kernel;
 mod own;
-mod parts;
-mod radio;
 mod sample;
-mod text;
+mod told;
 mod watched;
 
 use apart::Ended;
@@ -31,7 +28,6 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use record::report::MeasuredError;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::PoisonError;
@@ -216,20 +212,6 @@ fn write_measured(
     serde_json::to_string(&summary).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Version of the engine.
-#[pyfunction]
-fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
-}
-
-include!(concat!(env!("OUT_DIR"), "/digests.rs"));
-
-/// Digests of the sources of the engine and of each controller; see the stub.
-#[pyfunction]
-fn digests() -> BTreeMap<&'static str, &'static str> {
-    DIGESTS.iter().copied().collect()
-}
-
 /// The module `dumbbell._native`.
 #[pymodule]
 mod _native {
@@ -244,8 +226,6 @@ mod _native {
     #[pymodule_export]
     use super::errors::{ControllerError, PlanError};
     #[pymodule_export]
-    use super::facts::{agent, controllers, facts};
-    #[pymodule_export]
     use super::hosts::{host_sysctls, iperf3_bytes, iperf3_clients, write_bytes};
     #[pymodule_export]
     use super::kernel::{
@@ -257,15 +237,14 @@ mod _native {
         build, is_bpf_program, kernel_name, python_calls, write_headers, write_sources, BuildError,
     };
     #[pymodule_export]
-    use super::parts::parts;
-    #[pymodule_export]
-    use super::radio::{path_course, radio_course, radio_trace};
-    #[pymodule_export]
     use super::sample::Sample;
     #[pymodule_export]
-    use super::text::indented;
+    use super::told::{
+        agent, controllers, digests, facts, indented, parts, path_course, radio_course,
+        radio_trace, version,
+    };
     #[pymodule_export]
-    use super::{_panic_in_next_run, check, digests, run, version, write_measured};
+    use super::{_panic_in_next_run, check, run, write_measured};
 
     /// Versions of the manifest and of the tables.
     #[pymodule_init]

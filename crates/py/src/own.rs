@@ -59,7 +59,7 @@ pub fn build(py: Python<'_>, source: PathBuf, folder: PathBuf, hz: u32) -> PyRes
 /// Opens what was built, which runs its `module_init()`, and says what it is.
 fn describe(built: &cca::Built) -> Result<String, String> {
     let module = built.open().map_err(|e| e.to_string())?;
-    let mut described = crate::facts::described(&module);
+    let mut described = engine::described(&module);
     described["library"] = built.library.display().to_string().into();
     described["symbol"] = built.symbol.clone().into();
     described["compiler"] = built.compiler.clone().into();

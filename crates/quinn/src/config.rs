@@ -15,8 +15,9 @@ use crate::watch::{Watch, Watched};
 
 /// Length of connection IDs, bytes: quinn's default.
 pub(crate) const CID_LEN: usize = 8;
-/// Most that a stream holds of what was written, bytes: no run reaches it.
-const SEND_WINDOW: u64 = 1 << 60;
+/// Most that a stream holds of what was written, bytes: no run reaches it. quinn-proto keeps its lower bits alone where they
+/// do not fit in a `usize`.
+const SEND_WINDOW: u64 = (usize::MAX >> 4) as u64;
 
 /// quinn's own controllers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

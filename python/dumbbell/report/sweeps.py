@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from .gathered import Gathered
 
 
-def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
-    """A figure for each metric, over all folders together where they vary the same keys, else folder by folder; and why
-    there is none.
+def sweeps(gathered: Gathered, metrics: Sequence[str] = ()) -> tuple[list[dict[str, Any]], list[str]]:
+    """A figure for each of these metrics, or of all unless given, over all folders together where they vary the same
+    keys, else folder by folder; and why there is none.
     """
     from dumbbell.results.load import Results
 
-    runs = gathered.results
+    runs, metrics = gathered.results, metrics or shown("sweep")
     if not runs:
         return [], []
     try:
         cells.varied_keys(runs)
-        return _of(runs, "", gathered.window)
+        return _of(runs, "", gathered.window, metrics)
     except ResultError as error:
         if len(gathered.folders) == 1 or len(runs) < 2:
             return [], [str(error)] if any(run.vary for run in runs) else []
@@ -43,15 +43,17 @@ def sweeps(gathered: Gathered) -> tuple[list[dict[str, Any]], list[str]]:
     for folder in gathered.folders:
         own = Results([run.result for run in folder.runs])
         if own and any(len(values) > 1 for key, values in own.varied().items()):
-            drawn, why = _of(own, folder.name, gathered.window)
+            drawn, why = _of(own, folder.name, gathered.window, metrics)
             figures += drawn
             notes += why
     return figures, notes
 
 
-def _of(runs: Results, name: str, window: Window | None) -> tuple[list[dict[str, Any]], list[str]]:
+def _of(
+    runs: Results, name: str, window: Window | None, metrics: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[str]]:
     figures, notes = [], []
-    for metric in shown("sweep"):
+    for metric in metrics:
         known = figure(metric)
         try:
             collected = cells.collect(runs, known, window, as_points=True)

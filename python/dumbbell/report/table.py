@@ -30,9 +30,12 @@ def rows(runs: Sequence[Measured], names: Sequence[str]) -> list[Row]:
     return [row for run in runs for row in figures.rows(run, names, by=figures.default_by(runs))]
 
 
-def table(runs: Sequence[Measured]) -> dict[str, Any]:
-    """Columns with their headings, and rows with their cells: a text, and the number that sorts and draws its bar."""
-    names = list(FIGURES) if len(runs) <= RUNS_MOST else shown("page")
+def table(runs: Sequence[Measured], names: Sequence[str] = ()) -> dict[str, Any]:
+    """Columns with their headings, and rows with their cells: a text, and the number that sorts and draws its bar; of
+    these figures, or of all unless given.
+    """
+    is_whole = len(runs) <= RUNS_MOST or bool(names)
+    names = names or (list(FIGURES) if is_whole else shown("page"))
     means = figures.over_repetitions(rows(runs, names))
     first = means[:ROWS_MOST]
     kept = [name for name in names if any(name in row.values for row in first)]
@@ -40,7 +43,7 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
     notes = []
     if len(means) > len(first):
         notes.append(f"The first {len(first)} of {len(means)} rows; `dumbbell show` prints all.")
-    if len(names) < len(FIGURES):
+    if not is_whole:
         notes.append(f"Of {len(runs)} runs the usual figures only; `dumbbell show --columns all` prints all.")
     for name in kept:
         lacking = sum(name in row.values and row.lacking(name) > 0 for row in first)

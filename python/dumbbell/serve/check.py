@@ -95,7 +95,7 @@ class Desk:
         """Back ends that may run scenarios: on this kernel's own TCP only where the server is root, and not of a desk
         that `is_simulated`.
         """
-        return (SIM, LINUX) if os.geteuid() == 0 and not self.is_simulated else (SIM,)
+        return (SIM, LINUX) if not self.is_simulated and os.geteuid() == 0 else (SIM,)
 
     def _on(self, name: object) -> str:
         if not isinstance(name, str) or name not in self.backends:

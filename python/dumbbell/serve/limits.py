@@ -48,18 +48,25 @@ class Limits(NamedTuple):
         What the links could carry, over all runs.
     memory_bytes
         Of a run, for packets on the path, messages, and sample rows.
+    has_flags
+        Whether somebody has started the server, and may start it with others.
     """
 
     time_s: float = 300.0
     runs: int = 200
     packets: int = 1_000_000_000
     memory_bytes: int = 2 << 30
+    has_flags: bool = True
+
+    def flag(self, name: str) -> str:
+        """What a message says of the flag that sets a limit."""
+        return f" ({name} of this server)" if self.has_flags else ""
 
     def check_size(self, scenario: Scenario) -> None:
         """Raise ScenarioError for more runs or flows than are planned here, before they are."""
         count = prod(len(axis.points) for axis in scenario.axes) * scenario.repetitions
         if count > self.runs:
-            raise ScenarioError("", f"got {count} runs, wanted at most {self.runs} (--max-runs of this server)")
+            raise ScenarioError("", f"got {count} runs, wanted at most {self.runs}{self.flag('--max-runs')}")
         drawn, written = map(sum, zip(*(_flows(case.scenario) for case in plan.cases(scenario)), strict=True))
         drawn, written = drawn * scenario.repetitions, written * scenario.repetitions
         flows = written + drawn + _DEVIATIONS * isqrt(drawn)
@@ -93,13 +100,13 @@ class Tally:
             raise ScenarioError(
                 "duration",
                 f"got up to {self.packets:,} packets in {self._so_far()}, wanted at most {limits.packets:,}"
-                " (--max-packets of this server)",
+                f"{limits.flag('--max-packets')}",
             )
         if self.is_real_time and self.time_ns > limits.time_s * 1e9:
             raise ScenarioError(
                 "duration",
                 f"got {self.time_ns / 1e9:g} s in {self._so_far()} in real time, wanted at most {limits.time_s:g} s"
-                " (--max-time of this server)",
+                f"{limits.flag('--max-time')}",
             )
 
     def _so_far(self) -> str:
@@ -111,7 +118,7 @@ class Tally:
             raise ScenarioError(
                 "record.every",
                 f"got {rows:,} sample rows, wanted at most {most // _ROW_BYTES:,} in {units.bytes_text(most)}"
-                " (--max-memory of this server)",
+                f"{self.limits.flag('--max-memory')}",
             )
 
 

@@ -13,7 +13,8 @@ from dumbbell.scenario.qdiscs import Qdisc
 from .recordings import FILE_MAX, FILES_MAX
 
 if TYPE_CHECKING:
-    from .rooms import Room, Rooms
+    from .check import Desk
+    from .limits import Keep
 
 
 def html_of(token: str) -> tuple[str, str]:
@@ -21,9 +22,8 @@ def html_of(token: str) -> tuple[str, str]:
     return html.shell("Dumbbell", "live", {"token": token}, connect="connect-src 'self'; frame-ancestors 'none'")
 
 
-def known(version: str, room: Room, rooms: Rooms) -> dict[str, Any]:
+def known(version: str, desk: Desk, keep: Keep, whose: dict[str, Any]) -> dict[str, Any]:
     """Controllers with their parameters, queue disciplines, gallery, limits, what stays on the disk, whose it is."""
-    desk, keep = room.desk, room.keep
     return {
         "version": version,
         "looks": looks.of_page(),
@@ -45,9 +45,5 @@ def known(version: str, room: Room, rooms: Rooms) -> dict[str, Any]:
         "limits": desk.limits._asdict(),
         "recording": {"bytes": FILE_MAX, "files": FILES_MAX},
         "keep": keep._asdict(),
-        "room": {
-            "name": room.name if room in rooms.seats else "",
-            "watches": room.is_watched,
-            "shares": room is rooms.own and bool(rooms.seats),
-        },
+        "room": whose,
     }

@@ -101,6 +101,14 @@ class Rooms:
         """Every room."""
         return [self.own, *self.seats, *([self.watching] if self.watching else [])]
 
+    def whose(self, room: Room) -> dict[str, Any]:
+        """Whose page that of a room is."""
+        return {
+            "name": room.name if room in self.seats else "",
+            "watches": room.is_watched,
+            "shares": room is self.own and bool(self.seats),
+        }
+
     def share(self, room: Room, name: object) -> None:
         """Show a finished run to all seats. Raises ResultError for a run that is not there, and for a seat."""
         if room is not self.own or not self.seats:

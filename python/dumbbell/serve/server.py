@@ -253,7 +253,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def known(self, _: dict[str, list[str]]) -> None:
         """Send the facts that the page needs first."""
-        self.send_json(page.known(self.server.version, self.room, self.server.rooms))
+        room, server = self.room, self.server
+        self.send_json(page.known(server.version, room.desk, room.keep, server.rooms.whose(room)))
 
     def gallery(self, asked: dict[str, list[str]]) -> None:
         """The text of a scenario of the gallery."""

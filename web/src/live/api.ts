@@ -1,10 +1,7 @@
-// What the page asks of its server. The token goes along in a header, which no other site can send.
+// What the page asks, and what it is told: by `dumbbell serve`, or where there is no server by a worker of the browser.
 import type { Looks, Report, Vary } from "../types";
-
-const { token } = JSON.parse(document.getElementById("data")!.textContent!) as { token: string };
-
-/** The name of this page among those of the server: what it shows is not taken away. */
-const page = Array.from(crypto.getRandomValues(new Uint8Array(16)), (one) => one.toString(16)).join("");
+import { Server } from "./server";
+import { Serverless } from "./serverless";
 
 /** Tables as a scenario file has them. */
 export type Tables = Record<string, any>;
@@ -42,6 +39,8 @@ export interface Known {
     metrics: { name: string; title: string; unit: string }[];
     keep: { folders: number; disk_bytes: number };
     limits: { time_s: number; runs: number; packets: number; memory_bytes: number };
+    /** Nothing but this page makes the runs: what reads tables, files or a kernel is not there. */
+    serverless?: boolean;
     /** Whose page it is: a seat's by its name, one that only watches, one that shares runs with seats. */
     room: { name: string; watches: boolean; shares: boolean };
 }
@@ -120,24 +119,30 @@ export class Refused extends Error {
     }
 }
 
-async function ask(path: string, body?: unknown): Promise<any> {
-    const headers: Record<string, string> = { "X-Token": token, "X-Page": page };
-    if (body !== undefined) headers["Content-Type"] = "application/json";
-    const made = { headers, method: body === undefined ? "GET" : "POST", body: body && JSON.stringify(body) };
-    let answer: Response;
-    try {
-        answer = await fetch(path, made as RequestInit);
-    } catch {
-        throw new Refused("The server does not answer. Is `dumbbell serve` still running?", []);
-    }
-    const isJson = answer.headers.get("Content-Type") === "application/json";
-    const found = isJson ? await answer.json() : { error: (await answer.text()).trim() };
-    if (answer.ok) return found;
-    const errors: Problem[] = found.errors ?? [];
-    throw new Refused(found.error ?? errors.map((one) => `${one.key}: ${one.text}`).join("\n"), errors);
+/** Who answers. */
+export interface Answering {
+    /** What is said until it can answer; empty where it can. */
+    readonly loading: string;
+    ask(path: string, body?: unknown): Promise<any>;
+    /** Follows a job until it ends, from its first news on. */
+    follow(job: string, told: (news: News) => void): Promise<void>;
+    /** What finished runs may be taken along as. */
+    links(runs: string[]): Link[];
+}
+/** A link of the page: its text, and its address or what it does. */
+export interface Link {
+    text: string;
+    go: string | (() => void);
 }
 
-function named(runs: string[]): string {
+const given = JSON.parse(document.getElementById("data")!.textContent!) as
+    { token: string } | { worker: string };
+const answering: Answering = "worker" in given ? new Serverless(given.worker) : new Server(given.token);
+export const { loading } = answering;
+const ask = (path: string, body?: unknown) => answering.ask(path, body);
+
+/** Runs in a query. */
+export function named(runs: string[]): string {
     return runs.map((one) => `run=${encodeURIComponent(one)}`).join("&");
 }
 
@@ -163,43 +168,10 @@ export const api = {
     record: (name: string, text: string): Promise<Recording> => ask("/api/record", { name, text }),
     growing: (job: string, metric: string): Promise<{ figure: Vary | null; runs: number }> =>
         ask(`/api/growing?job=${encodeURIComponent(job)}&metric=${metric}`),
-    report: (runs: string[], save: boolean): string =>
-        `/report?${named(runs)}&token=${encodeURIComponent(token)}${save ? "&save=1" : ""}`,
+    links: (runs: string[]): Link[] => answering.links(runs),
 };
 
-/** Follows a job until it ends, from its first news on; connects again where the connection breaks. */
-export async function follow(job: string, told: (news: News) => void): Promise<void> {
-    let after = 0;
-    for (let tries = 0; tries < 5; tries++) {
-        try {
-            const path = `/api/stream?job=${encodeURIComponent(job)}&after=${after}`;
-            const answer = await fetch(path, { headers: { "X-Token": token } });
-            if (!answer.ok || !answer.body) throw new Refused((await answer.text()).trim(), []);
-            for await (const [number, news] of events(answer.body)) {
-                after = number;
-                tries = 0;
-                told(news);
-                if (news.end) return;
-            }
-        } catch (error) {
-            if (error instanceof Refused) throw error;
-        }
-        await new Promise((done) => setTimeout(done, 300));
-    }
-    throw new Refused("The server does not answer; finished runs are in its folder.", []);
-}
-
-async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<[number, News]> {
-    const reader = body.pipeThrough(new TextDecoderStream() as any).getReader();
-    let text = "";
-    for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        const parts = (text + value).split("\n\n");
-        text = parts.pop()!;
-        for (const part of parts) {
-            const found = /^id: (\d+)\ndata: (.*)$/s.exec(part);
-            if (found) yield [Number(found[1]), JSON.parse(found[2])];
-        }
-    }
+/** Follows a job until it ends, from its first news on. */
+export function follow(job: string, told: (news: News) => void): Promise<void> {
+    return answering.follow(job, told);
 }

@@ -97,7 +97,7 @@ export class Bench {
         );
         this.folds.set("All fields", fields);
         this.folds.set("Sweep a field", this.sweep.element);
-        this.folds.set("Recordings", this.recordings.element);
+        if (!known.serverless) this.folds.set("Recordings", this.recordings.element);
         this.folds.set("Scenario file", this.exchange.element);
         const open = [...this.folds].map(([label, fold]) =>
             h("button", { type: "button", class: "to", onclick: () => unfold(fold) }, label),

@@ -149,7 +149,7 @@ export class Exchange {
 
     /** The token is the reader's own: a link for others goes without it. */
     private async link(): Promise<void> {
-        let text = `${location.origin}/${location.hash}`;
+        let text = `${location.origin}${location.pathname}${location.hash}`;
         try {
             const files: Record<string, string> = {};
             for (const { trace } of recorded(this.tables)) files[trace] ??= (await api.recording(trace)).text;

@@ -3,13 +3,14 @@ import "uplot/dist/uPlot.min.css";
 import "../page.css";
 import "./live.css";
 import { h } from "../dom";
-import { api } from "./api";
+import { api, loading } from "./api";
 import { Bench } from "./bench";
 
 const place = document.getElementById("page")!;
 place.classList.add("wide");
 
 async function begin(): Promise<void> {
+    if (loading) place.replaceChildren(h("p", { class: "note", role: "status" }, loading));
     const bench = new Bench(await api.known());
     place.replaceChildren(...bench.elements);
     await bench.begin();

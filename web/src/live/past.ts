@@ -1,6 +1,6 @@
 // Runs that are finished: which of them lie over each other, and their report.
 import { h } from "../dom";
-import { api, type Known } from "./api";
+import { api, type Known, type Link } from "./api";
 
 /** Runs that are drawn over each other at most, and runs in the list. */
 const TOGETHER = 4;
@@ -12,7 +12,7 @@ export class Past {
     private names: { id: string; runs: number; created: string }[] = [];
 
     constructor(
-        private readonly limit: Known["keep"],
+        private readonly known: Known,
         private readonly changed: () => void,
     ) {}
 
@@ -44,14 +44,11 @@ export class Past {
             box.addEventListener("change", () => this.choose(id, box.checked));
             return h("label", { title: created }, box, runs > 1 ? `${id} (${runs} runs)` : id);
         });
-        const report = (save: boolean) =>
-            h(
-                "a",
-                { href: api.report(this.chosen, save), target: "_blank", rel: "noopener" },
-                save ? "Save the report" : "Report",
-            );
+        const made = api.links(this.chosen).map(linked);
         const isOpen = this.element.querySelector("details")?.open ?? false;
-        const links = this.chosen.length ? h("p", {}, report(false), " · ", report(true)) : null;
+        const links = this.chosen.length
+            ? h("p", {}, ...made.flatMap((one, i) => (i ? [" · ", one] : [one])))
+            : null;
         const list = h(
             "details",
             { open: isOpen },
@@ -63,7 +60,9 @@ export class Past {
     }
 
     private room(): string {
-        const { folders, disk_bytes: bytes } = this.limit;
+        if (this.known.serverless)
+            return "The runs are in the memory of this tab, and gone with it: save those that you want to keep.";
+        const { folders, disk_bytes: bytes } = this.known.keep;
         return `The folder keeps ${folders} scenarios and ${(bytes / 2 ** 30).toPrecision(2)} GiB: beyond that the oldest are removed, but none that is on screen.`;
     }
 
@@ -81,4 +80,10 @@ export class Past {
         this.element.querySelectorAll("input")[focused]?.focus();
         this.changed();
     }
+}
+
+function linked({ text, go }: Link): HTMLElement {
+    return typeof go === "string"
+        ? h("a", { href: go, target: "_blank", rel: "noopener" }, text)
+        : h("button", { type: "button", onclick: go }, text);
 }

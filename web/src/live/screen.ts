@@ -38,12 +38,12 @@ export class Screen {
         known: Known,
         private readonly calls: Calls,
     ) {
-        // What explains a run is started by asking, which a page that watches may not do.
-        this.asks = !known.room.watches;
+        // What explains a run reads its tables, and is started by asking, which a page that watches may not do.
+        this.asks = !known.room.watches && !known.serverless;
         this.stage = new Stage(known.looks, this.asks ? (time) => void this.why.ask(time) : null);
         this.stage.element.append(this.why.here);
         this.growing = new Growing(known.looks);
-        this.past = new Past(known.keep, () => {
+        this.past = new Past(known, () => {
             this.growing.clear();
             void this.compare();
         });

@@ -1,14 +1,8 @@
 //! JSON texts, for what Python's own module takes a large part of a short run.
 
-use pyo3::prelude::*;
-
-/// A JSON text without spaces as Python's `json` writes it with an indent of one; see the stub.
-#[pyfunction]
-pub fn indented(py: Python<'_>, json: &str) -> String {
-    py.detach(|| with_indent(json))
-}
-
-fn with_indent(json: &str) -> String {
+/// A JSON text without spaces as Python's `json` writes it with an indent of one.
+#[must_use]
+pub fn indented(json: &str) -> String {
     let mut out = String::with_capacity(2 * json.len());
     let (mut rest, mut depth) = (json, 0_usize);
     while let Some(at) = rest.find(['"', '{', '[', '}', ']', ',', ':']) {

@@ -4,12 +4,11 @@ use net::delay::{Jitter, SlotConfig};
 use net::impair::{FourStateConfig, GilbertElliottConfig, ReorderingConfig, Share, ThinningConfig};
 use net::qdisc::{cake, codel, dualpi2, fifo, fq, fq_codel, pie, policer, red};
 use net::settings::{Field, Settings, Unit};
-use pyo3::pyfunction;
 use serde::Serialize;
 use serde_json::{json, Value};
 
-/// The settings of each part, as a JSON list; see the stub.
-#[pyfunction]
+/// The settings of each part, as a JSON list.
+#[must_use]
 pub fn parts() -> String {
     let all = [
         described::<fifo::Written>(),

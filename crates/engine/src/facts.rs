@@ -1,7 +1,6 @@
 //! What there is to know about controllers, and what their head comments say for programs to read: the lines after `Facts:` at
 //! the end, a word, a tab, a value.
 
-use pyo3::pyfunction;
 use std::collections::BTreeMap;
 
 const HEAD: &str = "\n\nFacts:\n";
@@ -17,8 +16,8 @@ pub fn without(doc: &str) -> &str {
     doc.split_once(HEAD).map_or(doc, |(text, _)| text)
 }
 
-/// The facts of each controller by its name; see the stub.
-#[pyfunction]
+/// The facts of each controller by its name.
+#[must_use]
 pub fn facts() -> BTreeMap<&'static str, BTreeMap<&'static str, &'static str>> {
     let of_each = cca::Module::all().iter().map(|module| {
         let mut facts = of(module.doc());
@@ -31,6 +30,7 @@ pub fn facts() -> BTreeMap<&'static str, BTreeMap<&'static str, &'static str>> {
 }
 
 /// What there is to know about a controller.
+#[must_use]
 pub fn described(m: &cca::Module) -> serde_json::Value {
     let params: Vec<_> = m
         .params()
@@ -61,14 +61,14 @@ pub fn described(m: &cca::Module) -> serde_json::Value {
 }
 
 /// What there is to know about each controller, as a JSON list.
-#[pyfunction]
+#[must_use]
 pub fn controllers() -> String {
     let list: Vec<_> = cca::Module::all().iter().map(described).collect();
     serde_json::Value::from(list).to_string()
 }
 
 /// What there is to know about the controller of flows that ask, as JSON.
-#[pyfunction]
+#[must_use]
 pub fn agent() -> String {
     described(cca::Module::agent()).to_string()
 }
