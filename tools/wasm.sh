@@ -11,6 +11,8 @@ tools/system-packages.sh clang llvm
 rustup target add "$target" ${RUSTUP_TOOLCHAIN:+--toolchain "$RUSTUP_TOOLCHAIN"} 2> /dev/null ||
   { echo "the playground needs the target $target of Rust: rustup target add $target" >&2; exit 1; }
 export CC_wasm32_wasip1=clang AR_wasm32_wasip1=llvm-ar
+# What a panic says names no folder of the machine that compiles.
+export RUSTFLAGS="--remap-path-prefix=$PWD=dumbbell --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
 cargo build --locked --quiet --profile wasm --target "$target" --package dumbbell-wasm
 
 mkdir -p "$out"
