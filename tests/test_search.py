@@ -15,7 +15,6 @@ from dumbbell.scenario.file import from_text
 from dumbbell.searching.fields import parsed
 from dumbbell.searching.genes import Change
 from dumbbell.searching.genome import Genome
-from dumbbell.searching.optimise import Evolution, Uniform
 from dumbbell.searching.search import Found, search
 
 BASE: dict[str, Any] = {
@@ -306,33 +305,6 @@ def test_a_controller_is_held_against_another_in_the_same_environment(tmp_path):
     asked = Asked("goodput of main >= 0.9 x goodput of main with bbr", ("path.loss=0.0001..0.02",), 30)
     (one, *_) = searched(BASE, asked, tmp_path / "out").findings
     assert "goodput of main with bbr" in one.small.trial.wanted
-
-
-class Sphere:
-    """A margin with one best place: coordinates that have few values, and others."""
-
-    STEPS = (0, 0, 0, 3)
-    BEST = np.array([0.73, 0.21, 0.55, 1.0])
-
-    @classmethod
-    def reached(cls, optimiser: Any, line: float) -> int:
-        """How many are tried until one is this near."""
-        for tried in range(4, 100_000, 4):
-            margins = [float(((at - cls.BEST) ** 2).sum()) for at in optimiser.ask()]
-            if min(margins) < line:
-                return tried
-            optimiser.tell(margins)
-        raise AssertionError
-
-
-def test_evolution_needs_ten_times_fewer_trials_than_chance():
-    genome = Genome(
-        ["path.rate=1Mbps..2Mbps", "path.rtt=1ms..2ms", "path.buffer=1bdp..2bdp", "path.qdisc=fifo,codel,pie"], 20
-    )
-    assert tuple(genome.steps) == Sphere.STEPS
-    for seed in range(1, 4):
-        chance = Sphere.reached(Uniform(genome, 4, seed), 3e-3)
-        assert Sphere.reached(Evolution(genome, 4, seed, list), 3e-3) * 10 < chance
 
 
 def test_the_command_prints_findings_and_their_files(cli, tmp_path):

@@ -32,7 +32,10 @@ def add_search(search: argparse.ArgumentParser) -> None:
     )
     search.add_argument("--findings", type=count, metavar="N", default=3, help="findings that are made small (3)")
     search.add_argument(
-        "--method", choices=("cma", "random"), default="cma", help="CMA-ES (default), or at random for comparison"
+        "--method",
+        choices=("model", "random"),
+        default="model",
+        help="what a model of the tried ones promises (default), or at random for comparison",
     )
     search.add_argument(
         "--replay",
