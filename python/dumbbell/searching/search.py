@@ -110,7 +110,7 @@ def search(
     method
         ``model``, or ``random`` for comparison.
     batch
-        How many go at once at least; what is found depends on it, and not on `jobs`.
+        How many go at once; what is found depends on it, and not on `jobs`.
     findings
         How many are made small.
     overrides, own, on, jobs
