@@ -322,7 +322,17 @@ def test_the_command_prints_findings_and_their_files(cli, tmp_path):
     assert ended.returncode == 1
     said = ended.stdout
     assert f"dumbbell test {told['file']}" in said
-    assert f"on sim: fails, {told['measured'].rpartition(': ')[2]}" in said
+    assert f"on sim: fails, {told['measured']}" in said
+
+
+def test_a_replay_says_what_comes_of_each_flow(cli, tmp_path):
+    flows = [{"name": "main", "cca": "reno"}, {"name": "other", "cca": "cubic"}]
+    _written(
+        tmp_path / "x.toml", {**BASE, "duration": "10s", "flow": flows, "expect": [{"that": "goodput >= 4.9Mbps"}]}
+    )
+    command = ("search", "x.toml", "--within", "cuts", "--budget", "16", "--findings", "1", "--out", "out")
+    said = [line.strip() for line in cli(*command, "--replay", "sim").stdout.splitlines() if "on sim: " in line]
+    assert [line.rpartition(": ")[0] for line in said] == ["on sim: fails, main", "on sim: fails, other"]
 
 
 @pytest.mark.parametrize("name", ["faster-link", "longer-path", "slower-link"])
