@@ -243,6 +243,20 @@ def test_the_mechanism_is_told_first_where_it_is_at_work(rule: str, own_files: M
     assert told(CASES[rule][0], own_files)[:1] == [rule]
 
 
+@pytest.mark.parametrize(("name", "said"), [("rival", "rival (bbr) got"), ("bbr", ": bbr got")])
+def test_a_flow_that_is_called_as_its_controller_is_not_named_twice(name: str, said: str) -> None:
+    case = {**path(buffer="0.5bdp"), "flow": [flow(), {**RIVAL, "name": name}]}
+    (starved,) = (one for one in _explained(json.dumps(case), None).causes if one.rule == "starved")
+    assert said in starved.text
+
+
+def test_losses_of_a_schedule_are_not_said_to_be_at_random() -> None:
+    case = path(loss={"steps": [["0s", "0%"], ["0.95s", "100%"]], "repeat": "1s"})
+    (lost,) = (one for one in _explained(json.dumps(case), None).causes if one.rule == "random-loss")
+    assert "packets on the path, and not in a queue" in lost.text
+    assert "random" not in lost.text
+
+
 @pytest.mark.parametrize("rule", [*CASES, *BEHIND_OTHERS])
 def test_it_is_not_told_where_it_is_not(rule: str, own_files: Mapping[str, Path]) -> None:
     assert rule not in told({**CASES, **BEHIND_OTHERS}[rule][1], own_files)

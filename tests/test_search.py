@@ -15,7 +15,6 @@ from dumbbell.scenario.file import from_text
 from dumbbell.searching.fields import parsed
 from dumbbell.searching.genes import Change
 from dumbbell.searching.genome import Genome
-from dumbbell.searching.optimise import Evolution, Uniform
 from dumbbell.searching.search import Found, search
 
 BASE: dict[str, Any] = {
@@ -308,33 +307,6 @@ def test_a_controller_is_held_against_another_in_the_same_environment(tmp_path):
     assert "goodput of main with bbr" in one.small.trial.wanted
 
 
-class Sphere:
-    """A margin with one best place: coordinates that have few values, and others."""
-
-    STEPS = (0, 0, 0, 3)
-    BEST = np.array([0.73, 0.21, 0.55, 1.0])
-
-    @classmethod
-    def reached(cls, optimiser: Any, line: float) -> int:
-        """How many are tried until one is this near."""
-        for tried in range(4, 100_000, 4):
-            margins = [float(((at - cls.BEST) ** 2).sum()) for at in optimiser.ask()]
-            if min(margins) < line:
-                return tried
-            optimiser.tell(margins)
-        raise AssertionError
-
-
-def test_evolution_needs_ten_times_fewer_trials_than_chance():
-    genome = Genome(
-        ["path.rate=1Mbps..2Mbps", "path.rtt=1ms..2ms", "path.buffer=1bdp..2bdp", "path.qdisc=fifo,codel,pie"], 20
-    )
-    assert tuple(genome.steps) == Sphere.STEPS
-    for seed in range(1, 4):
-        chance = Sphere.reached(Uniform(genome, 4, seed), 3e-3)
-        assert Sphere.reached(Evolution(genome, 4, seed, list), 3e-3) * 10 < chance
-
-
 def test_the_command_prints_findings_and_their_files(cli, tmp_path):
     (tmp_path / "x.toml").write_text(
         'duration = "10s"\n[path]\nrate = "10Mbps"\nrtt = "40ms"\nbuffer = "1bdp"\n[[flow]]\ncca = "reno"\n'
@@ -350,7 +322,17 @@ def test_the_command_prints_findings_and_their_files(cli, tmp_path):
     assert ended.returncode == 1
     said = ended.stdout
     assert f"dumbbell test {told['file']}" in said
-    assert f"on sim: fails, {told['measured'].rpartition(': ')[2]}" in said
+    assert f"on sim: fails, {told['measured']}" in said
+
+
+def test_a_replay_says_what_comes_of_each_flow(cli, tmp_path):
+    flows = [{"name": "main", "cca": "reno"}, {"name": "other", "cca": "cubic"}]
+    _written(
+        tmp_path / "x.toml", {**BASE, "duration": "10s", "flow": flows, "expect": [{"that": "goodput >= 4.9Mbps"}]}
+    )
+    command = ("search", "x.toml", "--within", "cuts", "--budget", "16", "--findings", "1", "--out", "out")
+    said = [line.strip() for line in cli(*command, "--replay", "sim").stdout.splitlines() if "on sim: " in line]
+    assert [line.rpartition(": ")[0] for line in said] == ["on sim: fails, main", "on sim: fails, other"]
 
 
 @pytest.mark.parametrize("name", ["faster-link", "longer-path", "slower-link"])

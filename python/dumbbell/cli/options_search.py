@@ -27,12 +27,13 @@ def add_search(search: argparse.ArgumentParser) -> None:
     )
     search.add_argument("--for", metavar="TIME", dest="limit", help="end the search after this time, such as 10min")
     search.add_argument("--seed", type=count, metavar="N", default=1, help="seed of what is drawn (1)")
-    search.add_argument(
-        "--batch", type=count, metavar="N", default=BATCH, help=f"candidates that go at once at least ({BATCH})"
-    )
+    search.add_argument("--batch", type=count, metavar="N", default=BATCH, help=f"candidates that go at once ({BATCH})")
     search.add_argument("--findings", type=count, metavar="N", default=3, help="findings that are made small (3)")
     search.add_argument(
-        "--method", choices=("cma", "random"), default="cma", help="CMA-ES (default), or at random for comparison"
+        "--method",
+        choices=("model", "random"),
+        default="model",
+        help="what a model of the tried ones promises (default), or at random for comparison",
     )
     search.add_argument(
         "--replay",

@@ -13,7 +13,6 @@ from dumbbell import backends, interrupts, units
 from dumbbell.errors import DumbbellError
 from dumbbell.expect import tested
 from dumbbell.expect.asked import options_of
-from dumbbell.judge.verdict import worst
 from dumbbell.runs.execute import Execution
 from dumbbell.runs.jobs import hash_text
 from dumbbell.runs.progress import screen
@@ -60,11 +59,11 @@ def main(arguments: argparse.Namespace) -> int:
             path = out / finding.name(number)
             if not arguments.json:
                 _print(path, number, one, words)
-            replay = _replayed(path, arguments.cca, arguments.replay) if arguments.replay else None
+            replay = _replayed(path, arguments.cca, arguments.replay) if arguments.replay else []
             if arguments.json:
                 write_object(_as_json(path, one, replay))
-            elif replay:
-                print(f"   {replay}")
+            for said in replay if not arguments.json else ():
+                print(f"   {said}")
     return FAILED if arguments.exit_status and found.findings else OK
 
 
@@ -99,8 +98,10 @@ def _folder(options: Mapping[str, Any]) -> str:
     return f"search-{Path(options['file'].rpartition(':')[2]).stem}-{hash_text(json.dumps(asked))[:6]}"
 
 
-def _replayed(path: Path, cca: Sequence[str], on: str) -> str:
-    """What another back end says of a finding: a word and what it measured, or why it cannot run it."""
+def _replayed(path: Path, cca: Sequence[str], on: str) -> list[str]:
+    """What another back end says of a finding, a sentence for each of its lines: a word and what it measured, or why it
+    cannot run it.
+    """
     try:
         files = tested.planned([path], own=Own.load(cca, on=[on]), on=on)
         jobs = tested.jobs(files)
@@ -108,10 +109,12 @@ def _replayed(path: Path, cca: Sequence[str], on: str) -> str:
         with Execution(jobs, None, store=Store(None), workers=workers) as going:
             lines = [line for _, of_file in tested.lines(files, going) for line in of_file]
     except DumbbellError as error:
-        return f"on {on}: not run: {error}"
-    said = worst(line.word for line in lines)
-    line = next(line for line in lines if line.word == said)
-    return f"on {on}: {said}, {line.judged.measured or line.judged.verdict.reason}"
+        return [f"on {on}: not run: {error}"]
+    said = [
+        f"{line.word}, {f'{line.where}: ' if line.where else ''}{line.judged.measured or line.judged.verdict.reason}"
+        for line in lines
+    ]
+    return [f"on {on}: {one}" for one in said]
 
 
 def _print_head(found: Found) -> None:
@@ -134,7 +137,7 @@ def _print(path: Path, number: int, one: Finding, words: Sequence[str]) -> None:
     print(f"   {shlex.join(['dumbbell', 'test', str(path), *words])}")
 
 
-def _as_json(path: Path, one: Finding, replay: str | None) -> dict[str, Any]:
+def _as_json(path: Path, one: Finding, replay: Sequence[str]) -> dict[str, Any]:
     return {
         "file": str(path),
         "measured": one.small.trial.measured,
@@ -145,5 +148,5 @@ def _as_json(path: Path, one: Finding, replay: str | None) -> dict[str, Any]:
         "tried": one.elite.number,
         "rules": list(one.rules),
         "why": list(one.why),
-        "replay": replay,
+        "replay": list(replay),
     }

@@ -19,6 +19,7 @@ from dumbbell.scenario.expect import Expect
 
 if TYPE_CHECKING:
     from dumbbell.judge.values import Value
+    from dumbbell.plan.view import FlowView
     from dumbbell.results.load import Result
 
     from .rules import Rule
@@ -34,6 +35,12 @@ _HOLE = re.compile(r"\{([^{}]+)\}")
 def _head_start(ns: int) -> str:
     """By how much another flow began earlier, for the end of a sentence."""
     return f", and began {ns / 1e9:.3g} s earlier" if ns > 0 else ""
+
+
+def _said(flow: FlowView) -> str:
+    """A flow by its name, and by its controller where that is another word."""
+    cca = flow.cca or flow.transport.kind.upper()
+    return flow.name if flow.name == cca else f"{flow.name} ({cca})"
 
 
 class Look:
@@ -143,7 +150,7 @@ class Look:
                 "rival": f'"{other.name}"',
                 "rival_name": other.name,
                 "head_start": _head_start(planned.start_ns - other.start_ns),
-                "rival_cca": other.cca or other.transport.kind.upper(),
+                "rival_said": _said(other),
                 "rival_table": str(other.table),
             }
         return facts

@@ -2,5 +2,5 @@
 
 #: Candidates that are tried unless something else is asked for.
 BUDGET = 3000
-#: Candidates that go at once at least.
+#: Candidates that go at once.
 BATCH = 8

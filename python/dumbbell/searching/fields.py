@@ -7,6 +7,8 @@ import re
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dumbbell import units
 from dumbbell.errors import ScenarioError, wrong
 from dumbbell.scenario.ranges import Amount
@@ -63,6 +65,23 @@ class Field(NamedTuple):
         if multiple:
             number = self._inside(self.rounds[multiple - 1] * round(number / self.rounds[multiple - 1]))
         return self._written(number)
+
+    def places(self, at: np.ndarray) -> np.ndarray:
+        """Where the values at these coordinates, a row for each, are between the ends, from 0 to 1: two rows that are
+        read as the same value have the same place, whatever made it round.
+        """
+        if self.values:
+            return np.asarray(np.rint(at[:, 0] * (len(self.values) - 1)) / (len(self.values) - 1))
+        if not self.rounds:
+            return at[:, 0]
+        low, high = float(self.low.number), float(self.high)
+        numbers = low * (high / low) ** at[:, 0] if self.is_log else low + (high - low) * at[:, 0]
+        which = np.rint(at[:, 1] * len(self.rounds)).astype(int)
+        for number, multiple in enumerate(map(float, self.rounds), start=1):
+            rounded = np.clip(multiple * np.rint(numbers / multiple), low, high)
+            numbers = np.where(which == number, rounded, numbers)
+        parts = np.log(numbers / low) / math.log(high / low) if self.is_log else (numbers - low) / (high - low)
+        return np.asarray(parts)
 
     def rounder(self, value: Any) -> list[Any]:
         """The same number with fewer digits, the roundest first; nothing for a choice."""

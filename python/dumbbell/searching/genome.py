@@ -17,6 +17,10 @@ from .genes import AT, Change, Gene, Tables, gene, name_of
 
 #: Coordinates that an optimiser may have.
 SIZE_MAX = 200
+#: The place of an event that does not happen, behind the last one that may.
+_LATE = 1.1
+#: Digits of a place.
+_DIGITS = 6
 
 Changes = tuple[Change, ...]
 
@@ -31,12 +35,46 @@ class Genome:
         _refuse_doubles(self.genes)
         #: Of each coordinate how many values it has; 0: all from 0 to 1.
         self.steps = [step for one in self.genes for step in _steps(one)]
+        #: The coordinates of each event, key or number of events, which mean something together.
+        self.blocks = _blocks(self.genes)
         if len(self.steps) > SIZE_MAX:
             raise ScenarioError(AT, f"{len(self.steps)} values to draw, wanted at most {SIZE_MAX}: fewer events")
 
     def drawn(self, random: np.random.Generator) -> np.ndarray:
         """Coordinates at random, all alike."""
         return np.array([random.integers(step) / (step - 1) if step > 1 else random.random() for step in self.steps])
+
+    def nearest(self, parts: np.ndarray) -> np.ndarray:
+        """The coordinates next to these numbers, a row for each candidate: inside, and one of the values where there
+        are few.
+        """
+        steps = np.array(self.steps)
+        inside = np.clip(parts, 0.0, 1.0)
+        return np.asarray(np.where(steps > 1, np.rint(inside * (steps - 1)) / np.maximum(steps - 1, 1), inside))
+
+    def places(self, at: np.ndarray) -> np.ndarray:
+        """What candidates, a row for each, come to, from 0 to 1 in each column: the values as they are written, those
+        of events in the order of time. Rows of candidates that change the same are equal.
+        """
+        columns: list[np.ndarray] = []
+        taken = 0
+        for one in self.genes:
+            count = np.full(len(at), one.most)
+            if one.most > one.least:
+                more = np.rint(at[:, taken] * (one.most - one.least))
+                columns.append(more[:, None] / (one.most - one.least))
+                count, taken = one.least + more.astype(int), taken + 1
+            events = np.empty((len(at), one.most, len(one.fields)))
+            for event in range(one.most):
+                for number, field in enumerate(one.fields):
+                    events[:, event, number] = field.places(at[:, taken : taken + len(field.steps)])
+                    taken += len(field.steps)
+            # One that is not there is as one that comes too late.
+            events[np.arange(one.most) >= count[:, None]] = [_LATE] + [0.5] * (len(one.fields) - 1)
+            order = np.lexsort([events[:, :, number] for number in reversed(range(len(one.fields)))], axis=1)
+            ordered = np.take_along_axis(events, order[:, :, None], axis=1)
+            columns += [ordered[:, event, :] for event in range(one.most)]
+        return np.hstack(columns).round(_DIGITS)
 
     def changes(self, at: np.ndarray) -> Changes:
         """The changes at these coordinates."""
@@ -93,3 +131,12 @@ def _steps(one: Gene) -> list[int]:
     own = [step for field in one.fields for step in field.steps]
     count = [one.most - one.least + 1] if one.most > one.least else []
     return [*count, *own * one.most]
+
+
+def _blocks(genes: Sequence[Gene]) -> list[list[int]]:
+    sizes: list[int] = []
+    for one in genes:
+        sizes += [1] if one.most > one.least else []
+        sizes += [sum(len(field.steps) for field in one.fields)] * one.most
+    numbers = iter(range(sum(sizes)))
+    return [list(islice(numbers, size)) for size in sizes]

@@ -21,7 +21,7 @@ from dumbbell.scenario.source import file_name, located, tables
 from . import BATCH, BUDGET, finding
 from .archive import Archive
 from .genome import Genome
-from .optimise import Evolution, Optimiser, Uniform
+from .optimise import Modelled, Optimiser, Uniform
 from .trial import TRIALS, Bench
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: What was asked for, so that the folder of another search is not gone on with; and how the search went.
 ASKED, CURVE = "search.json", "curve.csv"
 _ASKED_MAX = 1 << 20
-Method = Literal["cma", "random"]
+Method = Literal["model", "random"]
 Tell = Callable[[Archive], None]
 
 
@@ -81,7 +81,7 @@ def search(
     out: str | Path,
     budget: int = BUDGET,
     seed: int = 1,
-    method: Method = "cma",
+    method: Method = "model",
     batch: int = BATCH,
     findings: int = 3,
     limit_s: float | None = None,
@@ -108,9 +108,9 @@ def search(
     seed
         Of everything that is drawn; the runs have the scenario's.
     method
-        ``cma``, or ``random`` for comparison.
+        ``model``, or ``random`` for comparison.
     batch
-        How many go at once at least; what is found depends on it, and not on `jobs`.
+        How many go at once; what is found depends on it, and not on `jobs`.
     findings
         How many are made small.
     overrides, own, on, jobs
@@ -173,7 +173,7 @@ def _tried(bench: Bench, asked: Asked, until: float | None, tell: Tell) -> tuple
     if asked.method == "random":
         optimiser = Uniform(bench.genome, asked.batch, asked.seed)
     else:
-        optimiser = Evolution(bench.genome, asked.batch, asked.seed, lambda: [elite.at for elite in archive.elites])
+        optimiser = Modelled(bench.genome, asked.batch, asked.seed, lambda: [elite.at for elite in archive.elites])
     while archive.tried < asked.budget:
         if until is not None and time.monotonic() > until:
             return archive, False
