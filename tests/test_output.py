@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL, Cli
-from dumbbell.cli.table import Column, csv_cell, markdown, text
+from dumbbell.cli.table import Column, csv_cell, fit, markdown, text
 from dumbbell.errors import ScenarioError, printable, show, unknown_key
 from dumbbell.scenario.file import from_text
 
@@ -189,3 +189,19 @@ def test_with_all_streams_closed_nothing_is_written_into_results(tmp_path: Path)
 def test_an_error_with_closed_streams_keeps_its_status(tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(SMALL.replace("[path]", "[path]\nnonsense = 1"))
     assert closing(1, 2, command=["check", "small.toml"], cwd=tmp_path).returncode == 2
+
+
+def test_a_long_name_goes_on_in_another_line_before_a_figure_is_left_out() -> None:
+    name = Column("qdisc", ("qdisc",), ["fq_codel ce_threshold=1ms ce_threshold_mask=3", "fifo"], right=False)
+    share = Column("share", ("share",), ["0.498", "0.502"], rank=1)
+    assert fit([name, share], 60) == ([name, share], [])
+    kept, gone = fit([name, share], 40)
+    assert gone == []
+    assert text(kept) == (
+        "qdisc                share\n"
+        "--------------------------\n"
+        "fq_codel             0.498\n"
+        "ce_threshold=1ms\n"
+        "ce_threshold_mask=3\n"
+        "fifo                 0.502\n"
+    )

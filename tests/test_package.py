@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import email
 import fcntl
+import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -269,6 +271,13 @@ def guests() -> set[str]:
     return found
 
 
+def assert_links_hold_anywhere(description: str) -> None:
+    """An index shows the description without the checkout."""
+    places = re.findall(r"\]\(([^)]+)\)", description)
+    assert len(places) > 5
+    assert all(place.startswith("https://") for place in places), places
+
+
 def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhere() -> None:
     wheel = only("dumbbell-*.whl")
     with zipfile.ZipFile(wheel) as archive:
@@ -276,6 +285,7 @@ def test_the_wheel_has_its_licences_the_gallery_and_a_tag_that_pip_takes_elsewhe
         (info,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
         metadata = email.message_from_bytes(archive.read(f"{info}/METADATA"))
     assert metadata["License-Expression"] == LICENSE
+    assert_links_hold_anywhere(metadata.get_payload())
     assert set(metadata.get_all("License-File", [])) == LICENSE_FILES
     assert {f"{info}/licenses/{name}" for name in LICENSE_FILES} <= set(names)
     gallery = {
@@ -314,6 +324,8 @@ def test_the_man_page_and_completions_are_installed_where_man_and_shells_look(in
 def test_the_source_distribution_has_what_a_build_and_a_reader_need() -> None:
     with tarfile.open(only("dumbbell-*.tar.gz")) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames()}
+        info = archive.extractfile(next(member for member in archive if member.name.endswith("/PKG-INFO")))
+        assert_links_hold_anywhere(email.message_from_bytes(info.read()).get_payload())
     assert names >= {
         "README.md",
         "CHANGELOG.md",
@@ -331,6 +343,19 @@ def test_the_source_distribution_has_what_a_build_and_a_reader_need() -> None:
         for name in names
         if name.endswith((".so", ".o", ".pyc")) or name.startswith(("target/", "build/", "out/", ".git/"))
     ]
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("mkdocs") is None, reason="there is no MkDocs here: make build/stamps/site"
+)
+def test_the_site_is_built_from_the_source_distribution(tmp_path: Path) -> None:
+    with tarfile.open(only("dumbbell-*.tar.gz")) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (top,) = tmp_path.iterdir()
+    shutil.copy(next((ROOT / "python/dumbbell").glob("_native*.so")), top / "python/dumbbell")
+    environment = {**os.environ, "PYTHONPATH": str(top / "python"), "NO_MKDOCS_2_WARNING": "1"}
+    _checked([sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=top, env=environment)
+    assert (top / "build/site/notebooks/1-first-comparison.html").is_file()
 
 
 def test_without_the_headers_of_libelf_the_build_leaves_the_kernel_out(

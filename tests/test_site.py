@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -32,6 +33,8 @@ sys.path.insert(0, str(ROOT / "tools/docsite"))
 
 #: Pages of each kind: start, text with pictures, the widest tables, from code.
 LOOKED_AT = ("index.html", "tutorial.html", "fidelity.html", "scenario.html", "reference/python.html")
+#: Pages that answer, and the words that people search for.
+WORDS: dict[str, list[str]] = tomllib.loads((ROOT / "tools/docsite/words.toml").read_text(encoding="utf-8"))
 #: Hosts that the theme's program names, and asks only for what no page has: counts of a repository (`repo_url`),
 #: diagrams of Mermaid. What the others are: names of formats, and texts.
 NAMED = {"api.github.com", "unpkg.com", "gitlab.com", "www.w3.org"}
@@ -176,6 +179,73 @@ def test_the_search_finds_a_word_of_a_page(browser: Any, address: str, site: Pat
     found = [one.get_attribute("href") for one in opened.page.locator(".md-search-result__link").all()]
     assert any("classroom.html" in link for link in found), found
     opened.page.close()
+
+
+class Follows(HTMLParser):
+    """Pages of the site that a page links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        target = urlsplit(dict(attrs).get("href") or "")
+        if tag == "a" and not target.netloc and target.path.endswith(".html"):
+            self.found.add(target.path)
+
+
+def clicks(site: Path) -> dict[str, int]:
+    """How many links lie between the start page and each page."""
+    found, waiting = {"index.html": 0}, ["index.html"]
+    for name in waiting:  # which grows
+        reader = Follows()
+        reader.feed((site / name).read_text(encoding="utf-8"))
+        for target in sorted(reader.found):
+            page = os.path.normpath(Path(name).parent / target)
+            if page not in found:
+                found[page] = found[name] + 1
+                waiting.append(page)
+    return found
+
+
+def test_what_people_search_for_is_three_links_away_at_most_and_in_the_index(site: Path) -> None:
+    away = clicks(site)
+    entries = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+    tags = {entry["location"]: entry.get("tags") for entry in entries}
+    for page, words in WORDS.items():
+        assert away[page] <= 3, page
+        assert tags[page] == words
+    assert {page for page, count in away.items() if count > 3} == set()
+    assert {path.relative_to(site).as_posix() for path in site.rglob("*.html")} - away.keys() == {"404.html"}
+
+
+def test_the_start_page_has_a_link_to_each_page_of_a_task_in_its_text_without_the_navigation(site: Path) -> None:
+    text = (site / "index.html").read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
+    reader = Follows()
+    reader.feed(text)
+    assert {page for page in WORDS if "/" not in page} <= reader.found
+
+
+def test_the_search_shows_first_the_page_that_answers(browser: Any, address: str) -> None:
+    opened = Opened(browser, "desktop", "light")
+    page = opened.page
+    page.goto(address)
+    box = page.get_by_role("textbox", name="Search")
+    box.click()
+    first = page.locator(".md-search-result__link").first
+    wrong = {}
+    for wanted, phrases in WORDS.items():
+        for phrase in phrases:
+            box.fill("")
+            first.wait_for(state="detached")
+            box.fill(phrase)
+            box.press("End")
+            first.wait_for(state="attached")
+            found = urlsplit(first.get_attribute("href")).path.lstrip("/")
+            if found != wanted:
+                wrong[phrase] = found
+    assert wrong == {}
+    page.close()
 
 
 def test_links_that_leave_the_pages_go_to_the_repository_and_dead_ones_are_told() -> None:

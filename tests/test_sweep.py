@@ -203,7 +203,7 @@ class Interrupting:
 
 def test_two_scenarios_of_one_name_are_refused() -> None:
     scenario = Given(from_text(SMALL), SMALL)
-    with pytest.raises(ScenarioError, match=r'name: "small" stands in two scenarios'):
+    with pytest.raises(ScenarioError, match=r'name: two scenarios .*are called "small"'):
         jobs_of([scenario, scenario], Path())
 
 

@@ -169,7 +169,10 @@ def test_check_and_run_say_it_once_per_file_and_results_keep_it(tmp_path: Path, 
             "repetitions: nothing here is random, so all 4 would be equal",
             "path.buffer has no effect: its 2 values make equal runs"[:60],
         ], done.stderr
-    assert "equal to the byte: x_buffer=1bdp_r0, x_buffer=2bdp_r0; what tells them apart has no effect" in done.stderr
+    assert (
+        "equal to the byte: x_buffer=1bdp_r0, x_buffer=2bdp_r0; the keys in which they differ have no effect"
+        in done.stderr
+    )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(lines) == 2
     assert all(CODEL in line["warnings"] for line in lines)

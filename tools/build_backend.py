@@ -5,6 +5,7 @@
   does no harm.
 - The engine is compiled with its profile (`pgo.py`).
 - The man page and the completions of shells are in the wheel (`wheel_files.py`).
+- Links of README.md hold on the page of an index, too (`readme_links.py`).
 - Where the headers of libelf and zlib are missing, the package is built without `dumbbell kernel`, and says so.
 """
 
@@ -21,6 +22,7 @@ from typing import Any
 import maturin
 
 import pgo
+import readme_links
 import wheel_files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +37,7 @@ prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:
-    """A wheel with the commit in it, the man page and completions."""
+    """A wheel with the commit in it, the man page, completions, and a description whose links hold."""
     with _stamp(), _features(), _profile():
         name = str(maturin.build_wheel(folder, settings, metadata))
     wheel_files.add(Path(folder) / name)
@@ -45,7 +47,9 @@ def build_wheel(folder: str, settings: dict[str, Any] | None = None, metadata: s
 def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
     """A source distribution with the commit in it."""
     with _stamp():
-        return str(maturin.build_sdist(folder, settings))
+        name = str(maturin.build_sdist(folder, settings))
+    readme_links.describe(Path(folder) / name)
+    return name
 
 
 def build_editable(folder: str, settings: dict[str, Any] | None = None, metadata: str | None = None) -> str:

@@ -1,8 +1,8 @@
-"""The man page and the completions of shells, put into a wheel as it is built: pip installs them below share/, where
-`man` and the shells look.
+"""What maturin leaves out of a wheel, put into it as it is built: a description whose links hold (`readme_links.py`),
+and the man page and the completions of shells, which pip installs below share/, where `man` and the shells look.
 
-They are printed by the program in the wheel itself, so nothing of them is kept. A wheel for another machine cannot run
-here; it gets none, and this says so.
+These are printed by the program in the wheel itself, so nothing of them is kept. A wheel for another machine cannot
+run here; it gets none, and this says so.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import readme_links
+
 #: What prints each file, and where pip puts it below the environment.
 FILES = {
     "share/man/man1/dumbbell.1": ("man",),
@@ -26,25 +28,31 @@ FILES = {
 
 
 def add(wheel: Path) -> None:
-    """Put the files into the wheel."""
+    """Put the description and the files into the wheel."""
     with zipfile.ZipFile(wheel) as archive:
-        entries = [(info, archive.read(info)) for info in archive.infolist()]
-    (record,) = [info.filename for info, _ in entries if info.filename.endswith(".dist-info/RECORD")]
-    top = record.partition(".dist-info/")[0]
-    made = _printed(wheel)
-    lines = [
-        f"{top}.data/data/{name},sha256={_digest(content)},{len(content)}\n".encode() for name, content in made.items()
-    ]
+        entries = {info: archive.read(info) for info in archive.infolist()}
+    named = {info.filename.rpartition(".dist-info/")[2]: info for info in entries if ".dist-info/" in info.filename}
+    record, metadata = named["RECORD"], named["METADATA"]
+    before, entries[metadata] = entries[metadata], readme_links.described(entries[metadata])
+    top = record.filename.partition(".dist-info/")[0]
+    made = {f"{top}.data/data/{name}": content for name, content in _printed(wheel).items()}
+    listed = entries[record].replace(_line(metadata.filename, before), _line(metadata.filename, entries[metadata]))
+    entries[record] = b"".join([*(_line(name, content) for name, content in made.items()), listed])
     fresh = wheel.with_name(f"{wheel.name}.new")
     with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
-        for info, content in entries:
-            archive.writestr(info, content if info.filename != record else b"".join([*lines, content]))
+        for info, content in entries.items():
+            archive.writestr(info, content)
         for name, content in made.items():
-            like_record = zipfile.ZipInfo(f"{top}.data/data/{name}", entries[0][0].date_time)
+            like_record = zipfile.ZipInfo(name, record.date_time)
             like_record.compress_type = zipfile.ZIP_DEFLATED
             like_record.external_attr = 0o644 << 16
             archive.writestr(like_record, content)
     fresh.replace(wheel)
+
+
+def _line(name: str, content: bytes) -> bytes:
+    """A line of RECORD."""
+    return f"{name},sha256={_digest(content)},{len(content)}\n".encode()
 
 
 def _printed(wheel: Path) -> dict[str, bytes]:

@@ -58,9 +58,17 @@ def _controllers() -> list[Any]:
 
 
 def controllers() -> str:
-    """The page that lists the controllers."""
+    """The page that lists the controllers, with how each page begins."""
     pages = sorted((ROOT / "docs/cca").glob("*.md"))
-    return "# Controllers\n\n" + "\n".join(f"- [{title(path)}]({path.name})" for path in pages) + "\n"
+    lines = [f"- [{title(path)}]({path.name}){_begin(path)}" for path in pages]
+    return "# Controllers\n\n" + "\n".join(lines) + "\n"
+
+
+def _begin(path: Path) -> str:
+    """The first sentence of a page that begins with one, after the name of a file."""
+    paragraph = " ".join(path.read_text(encoding="utf-8").split("\n\n")[1].split())
+    sentence = re.match(r"(?:`cca/[^`]+`[^.:]*[.:] )?([^#\s].*?[.:])(?= |$)", paragraph)
+    return f": {_LINK.sub(lambda link: link[1], sentence[1])[:-1]}" if sentence else ""
 
 
 def title(path: Path) -> str:

@@ -4,12 +4,14 @@
 - The start page is README.md, then that list.
 - Pages from code and from notebooks are added (`reference.py`, `notebooks.py`).
 - The playground is copied where it has been made (`playground.py`).
+- The search finds pages by the words of `words.toml`, too.
 - Links that leave docs/ go to the repository's address; a file that is not there is an error of `--strict`.
 """
 
 from __future__ import annotations
 
 import logging
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ MAP = ROOT / "docs/README.md"
 README = ROOT / "README.md"
 
 STYLE = "assets/site.css"
+#: Pages, and the words that people search for.
+WORDS = Path(__file__).with_name("words.toml")
 #: The messages of this name are counted by `--strict`.
 LOG = logging.getLogger("mkdocs.hooks.docsite")
 
@@ -50,9 +54,15 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
+def searched() -> dict[str, list[str]]:
+    """The words that people search for, of each page of the site that answers."""
+    return tomllib.loads(WORDS.read_text(encoding="utf-8"))
+
+
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """A page's text as Python-Markdown and the site want it."""
+    """A page's text as Python-Markdown and the site want it, and the words that the search finds it by."""
     source = page.file.src_uri
+    page.meta["tags"] = searched().get(page.file.dest_uri, [])
     if source == "README.md":
         start = rewriting.relinked(README.read_text(encoding="utf-8"), README, complain=LOG.warning)
         listed = rewriting.relinked(markdown.partition("\n")[2], MAP, complain=LOG.warning)

@@ -45,5 +45,8 @@ def _add_path(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--qdisc", metavar="NAME", help="queue discipline: fifo (default), fq_codel, cake, ...")
     group.add_argument("--loss", metavar="SHARE", help="random loss, such as 0.1%%")
     group.add_argument(
-        "--trace", metavar="FILE", help="a recorded link instead of a rate: a file, or 5g, leo, lte-mobile"
+        "--trace",
+        metavar="FILE",
+        help="a recorded link instead of a rate: a file, or 5g, leo, lte-mobile; where it ends before the run,"
+        " --set path.rate.repeat=true lets it begin again",
     )

@@ -139,7 +139,7 @@ def add_jobs(command: argparse.ArgumentParser) -> None:
     titled(command, WHERE).add_argument(
         "--force",
         action="store_true",
-        help="replace the results in DIR; where DIR holds a file that dumbbell has not written, nothing is replaced",
+        help="replace the results in DIR; refused where DIR holds files that dumbbell has not written",
     )
     titled(command, WHERE).add_argument(
         "-q", "--quiet", action="store_true", help="print errors, results asked for (--json), and nothing else"

@@ -89,5 +89,5 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="CONDITION",
-        help="what is to hold, such as 'utilization >= 95%%'; repeatable",
+        help="a condition that must hold, such as 'utilization >= 95%%'; repeatable, then all must",
     )

@@ -1,11 +1,13 @@
-"""Tables for a person: text that fits a terminal by leaving out columns and says which, Markdown, CSV. Nothing here
-knows what a figure is.
+"""Tables for a person: text that fits a terminal by folding long names and leaving out columns, Markdown, CSV. Nothing
+here knows what a figure is.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +33,8 @@ class Column(NamedTuple):
     rank: int = 0
     """Columns of the highest rank are left out first; 0 never is."""
     right: bool = True
+    room: int = 0
+    """Characters after which the words of a cell go on in another line; 0: as many as it needs."""
 
     @property
     def is_empty(self) -> bool:
@@ -40,7 +44,15 @@ class Column(NamedTuple):
     @property
     def width(self) -> int:
         """Characters of its widest line."""
-        return max((len(printable(line)) for line in (*self.head, *self.cells)), default=0)
+        lines = (line for cell in self.cells for line in self.lines(cell))
+        return max((len(line) for line in (*map(printable, self.head), *lines)), default=0)
+
+    def lines(self, cell: str) -> list[str]:
+        """The lines of a cell."""
+        text = printable(cell)  # a name with a line break would be a row of its own
+        if not self.room or len(text) <= self.room:
+            return [text]
+        return textwrap.wrap(text, self.room, break_long_words=False, break_on_hyphens=False)
 
 
 def console() -> Console:
@@ -52,15 +64,22 @@ def console() -> Console:
 
 def fit(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
     """Split the columns into those that fit next to each other and those left out, which have the highest ranks. Empty
-    ones are dropped.
+    ones are dropped. Where not all fit, names take a third of the width at most, as far as they have words.
     """
     kept = [column for column in columns if not column.is_empty]
+    if _wide(kept) > width:
+        kept = [column if column.right else column._replace(room=width // 3) for column in kept]
     gone: list[Column] = []
-    while sum(column.width + _GAP for column in kept) - _GAP > width and any(column.rank for column in kept):
+    while _wide(kept) > width and any(column.rank for column in kept):
         out = max((column for column in kept if column.rank), key=lambda column: column.rank)
         kept.remove(out)
         gone.insert(0, out)
     return kept, [column for column in columns if column in gone]
+
+
+def _wide(columns: Sequence[Column]) -> int:
+    """Characters of columns next to each other."""
+    return sum(column.width + _GAP for column in columns) - _GAP
 
 
 def text(columns: Sequence[Column]) -> str:
@@ -70,20 +89,21 @@ def text(columns: Sequence[Column]) -> str:
         _line([_padded(column, ("",) * (height - len(column.head)) + column.head, i) for column in columns])
         for i in range(height)
     ]
-    rows.append("-" * (sum(column.width + _GAP for column in columns) - _GAP))
-    rows += [
-        _line([_aligned(column, column.cells[i]) for column in columns])
-        for i in range(len(columns[0].cells) if columns else 0)
-    ]
+    rows.append("-" * _wide(columns))
+    for cells in zip(*(column.cells for column in columns)):
+        folded = [column.lines(cell) for column, cell in zip(columns, cells)]
+        rows += [
+            _line([_aligned(column, line) for column, line in zip(columns, lines)])
+            for lines in itertools.zip_longest(*folded, fillvalue="")
+        ]
     return "\n".join(rows) + "\n"
 
 
 def _padded(column: Column, head: tuple[str, ...], i: int) -> str:
-    return _aligned(column, head[i])
+    return _aligned(column, printable(head[i]))
 
 
 def _aligned(column: Column, cell: str) -> str:
-    cell = printable(cell)  # a name with a line break would be a row of its own
     return cell.rjust(column.width) if column.right else cell.ljust(column.width)
 
 

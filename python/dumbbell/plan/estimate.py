@@ -178,7 +178,7 @@ def _packets(qdisc: Settings, size: int, *, acks: bool) -> str:
 
 def _flows(planned: Plan, *, drawn: bool) -> list[str]:
     """Flows that differ only in their start and size, on one line; `drawn`: each repetition has others."""
-    which = " in repetition 0, drawn again in each" if drawn else ""
+    which = " in repetition 0; each repetition draws its own" if drawn else ""
     grouped: dict[str, list[FlowPlan]] = {}
     for flow in planned["flows"]:
         grouped.setdefault(", ".join(_flow(flow, planned)), []).append(flow)

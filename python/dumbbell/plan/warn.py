@@ -317,7 +317,7 @@ def equal_runs(done: Iterable[tuple[FilePath, str]]) -> list[str]:
         if len(same) > 1:
             names = ", ".join(folder.name for folder in same[:SHOWN])
             more = f" and {len(same) - SHOWN} more" if len(same) > SHOWN else ""
-            texts.append(f"equal to the byte: {names}{more}; what tells them apart has no effect")
+            texts.append(f"equal to the byte: {names}{more}; the keys in which they differ have no effect")
     return texts
 
 

@@ -92,7 +92,7 @@ def _refuse_twice(name: str, before: str | None, file: str) -> None:
     if file and file == before:
         raise ScenarioError("FILE", f"{file} is given twice")
     of = f" ({before}, {file})" if file else ""
-    raise ScenarioError("name", f'"{name}" stands in two scenarios{of}, wanted a name of its own in each')
+    raise ScenarioError("name", f'two scenarios{of} are called "{name}", wanted different names')
 
 
 def folder_name(planned: plan.Planned, repetitions: int = 1) -> str:
