@@ -17,6 +17,7 @@ from dumbbell import Flow, ResultError, Results, Scenario, ScenarioError, plot
 from dumbbell.plots import keys
 from dumbbell.report import sweeps
 from dumbbell.report.gathered import gather
+from dumbbell.results.catalogue import shown
 
 #: Student's t, two-sided 95 %, two degrees of freedom (tables).
 T2 = 4.302652729911275
@@ -422,7 +423,7 @@ def test_a_random_sample_is_points_along_a_key_with_numbers_and_the_caption_has_
     assert plot.vary(found, x="path.rtt").get_xlabel() == "RTT (ms)"
     with pytest.raises(ResultError, match="a heat map needs a grid, and these combinations are a random sample"):
         plot.vary(found, form="heat")
-    [figure, *_], notes = sweeps._of(found, "", None)
+    [figure, *_], notes = sweeps._of(found, "", None, shown("sweep"))
     assert notes == []
     assert [(form["form"], form["x"]["scattered"]) for form in figure["forms"]] == [("lines", True)]
     assert figure["caption"].endswith(also)
@@ -442,7 +443,7 @@ def test_the_caption_of_a_heat_map_names_the_half_widths_that_it_has(tmp_path: P
     found = run(tmp_path, flows, repetitions=2, host=host, buffer=["1bdp", "2bdp"])
     assert "±: half the 95 % interval of the mean (Student's t)" in caption(plot.vary(found, form="heat"))
     assert "whiskers: 95 % interval of the mean" in caption(plot.vary(found))
-    figure = sweeps._of(found, "", None)[0][0]
+    figure = sweeps._of(found, "", None, shown("sweep"))[0][0]
     assert "whiskers" in figure["caption"]
     assert "±: half the" in next(form["caption"] for form in figure["forms"] if form["form"] == "heat")
 

@@ -275,16 +275,16 @@ def test_a_list_below_a_sentence_is_a_list() -> None:
 
 
 def test_the_playground_is_on_the_site_where_it_was_made(tmp_path: Path) -> None:
-    import playground
+    import played
 
     built, site = tmp_path / "built", tmp_path / "site"
     site.mkdir()
-    assert not playground.copied(site, built)
+    assert not played.copied(site, built)
     assert list(site.iterdir()) == []
-    assert playground.opened("# Title\n\nText\n", built) == "# Title\n\nText\n"
+    assert played.opened("# Title\n\nText\n", built) == "# Title\n\nText\n"
     (built / "pyodide").mkdir(parents=True)
     (built / "index.html").write_text("page")
     (built / "pyodide/pyodide.mjs").write_text("python")
-    assert playground.copied(site, built)
+    assert played.copied(site, built)
     assert (site / "playground/pyodide/pyodide.mjs").read_text() == "python"
-    assert 'href="playground/index.html"' in playground.opened("# Title\n\nText\n", built)
+    assert 'href="playground/index.html"' in played.opened("# Title\n\nText\n", built)

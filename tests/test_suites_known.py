@@ -116,7 +116,8 @@ def test_nsperf_random_loss_has_its_cliff_between_1_and_2_percent_for_bbr2_and_b
 
 
 def test_nsperf_shallow_tells_bbr_from_its_successors(store: Path) -> None:
-    brief = ("flow[0].count=10", "duration=20s", "measure.from=10s")
+    # BBRv3 is at 0.7 to 1.3 % over seeds, and the bound at 1 %: one run alone may be on either side.
+    brief = ("flow[0].count=10", "duration=20s", "measure.from=10s", "repetitions=4")
     wanted = {"bbr": "fail", "bbr3": "pass", "bbr2": "pass", "cubic": "pass"}
     for candidate, grade in wanted.items():
         assert grades("nsperf/3-shallow", candidate, store, *brief)["retransmitted"] == grade, candidate

@@ -3,7 +3,7 @@
 - What is navigated is read from docs/README.md, the one list of pages.
 - The start page is README.md, then that list.
 - Pages from code and from notebooks are added (`reference.py`, `notebooks.py`).
-- The playground is copied where it has been made (`playground.py`).
+- The playground is copied where it has been made (`played.py`).
 - The search finds pages by the words of `words.toml`, too.
 - Links that leave docs/ go to the repository's address; a file that is not there is an error of `--strict`.
 """
@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import contents
+import played
 import reference
 import rewriting
 from mkdocs.structure.files import File, Files
 
 import notebooks
-import playground
 
 ROOT = Path(__file__).resolve().parents[2]
 MAP = ROOT / "docs/README.md"
@@ -69,7 +69,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         return rewriting.spaced(f"{start}\n{contents.shown(listed)}")
     if page.file.generated_by:
         return rewriting.spaced(markdown)
-    text = playground.opened(markdown) if source == "playground.md" else markdown
+    text = played.opened(markdown) if source == "playground.md" else markdown
     return rewriting.spaced(rewriting.relinked(text, ROOT / "docs" / source, complain=LOG.warning))
 
 
@@ -87,4 +87,4 @@ def on_post_page(output: str, **_: Any) -> str:
 
 def on_post_build(config: Any) -> None:
     """Add what no page of MkDocs is."""
-    playground.copied(Path(config.site_dir))
+    played.copied(Path(config.site_dir))
