@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +38,26 @@ def browser() -> Iterator[Any]:
         made = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield made
         made.close()
+
+
+@contextmanager
+def serving_files(folder: Path, below: str = "") -> Iterator[str]:
+    """The address of a server that has a folder's files, below a path such as ``/playground``, and tells nothing but
+    their kinds.
+    """
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def translate_path(self, path: str) -> str:
+            return super().translate_path(path.removeprefix(below))
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}{below}/"
+    server.shutdown()
+    server.server_close()
 
 
 def serious(page: Any, part: str = "html") -> list[tuple[str, str]]:

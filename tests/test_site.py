@@ -6,25 +6,22 @@ Without MkDocs the tests are left out and say so; in CI that is a failure.
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
-import threading
 import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from browsing import SIZES, Opened, browser, serious, without
+from browsing import SIZES, Opened, browser, serious, serving_files, without
 from conftest import ROOT
 
 __all__ = ["browser"]
@@ -58,16 +55,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
     """Where a server has the site."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/"
-    server.shutdown()
-    server.server_close()
+    with serving_files(site) as served:
+        yield served
 
 
 class Loads(HTMLParser):

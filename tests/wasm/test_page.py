@@ -4,20 +4,17 @@ is what the program tells; runs are cancelled, swept, changed by a handle, linke
 
 from __future__ import annotations
 
-import functools
 import io
 import json
-import threading
 import zipfile
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dumbbell
-from browsing import Opened, browser, serious
+from browsing import Opened, browser, serious, serving_files
 from conftest import ROOT
 
 __all__ = ["browser"]
@@ -32,19 +29,8 @@ pytestmark = pytest.mark.skipif(not (BUILT / "index.html").is_file(), reason="no
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """A server of static files that tells nothing but their kinds, below a folder of its own as on the site."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-        def translate_path(self, path: str) -> str:
-            return super().translate_path(path.removeprefix("/playground"))
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(BUILT)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/playground/"
-    server.shutdown()
-    server.server_close()
+    with serving_files(BUILT, "/playground") as served:
+        yield served
 
 
 class Playground(Opened):
