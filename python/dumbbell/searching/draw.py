@@ -6,11 +6,11 @@ import numpy as np
 
 from .genome import Genome
 
-#: Of mutations: how many draw one event or key anew; and how many mix two parents.
+#: Share of mutations that redraw one event or key, and share that mix two parents.
 _ANEW, _MIXED = 0.15, 0.2
-#: How many of those that draw anew or mix move as well; the others are as they are then.
+#: Share of mutations that only redraw or mix; all others also take a step.
 _STILL = 0.25
-#: Steps are of so many decades of the range: small ones to come to rest, large ones to leave.
+#: Step sizes as powers of ten of the range: small ones refine a candidate, large ones leave it.
 _DECADES = (-2.5, -0.5)
 #: How often a value of few changes where all change.
 _JUMP = 0.3
@@ -32,14 +32,16 @@ class Draws:
         return self._valued(self._random.random((count, len(self._steps))))
 
     def sample(self, count: int) -> np.ndarray:
-        """One in each of so many parts of each coordinate: a Latin hypercube (McKay, Beckman and Conover, 1979)."""
+        """A Latin hypercube: each coordinate is cut into `count` parts, with one candidate in each (McKay, Beckman and
+        Conover, 1979).
+        """
         places = np.tile(np.arange(count), (len(self._steps), 1))
         parts = self._random.permuted(places, axis=1).T + self._random.random((count, len(self._steps)))
         return self._valued(parts / count)
 
     def mutated(self, parents: np.ndarray, count: int) -> np.ndarray:
-        """Mutations of these, the best of which come first: an event or key anew, two of them mixed, or moved by steps
-        of all sizes. Steps that leave the bounds end there, where the worst often is.
+        """Mutations of `parents`, which are sorted with the best first: one event or key is redrawn, two parents are
+        mixed, or a step is taken. Steps stop at the bounds, where the worst case often is.
         """
         random, shape = self._random, (count, len(self._steps))
         of_best = np.minimum(random.exponential(_MEAN_PLACE, count).astype(int), len(parents) - 1)
